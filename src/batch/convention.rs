@@ -1,0 +1,239 @@
+//! Every way of counting, right or wrong, as one row of one table.
+//!
+//! The gradient of a microbatch's loss SUM, g_k, is computed once. A convention multiplies it by a factor of the counts before
+//! it is added to its replica's `.grad` (`loss_factor`), may divide the accumulated `.grad` once more (`after_factor`), and the
+//! reduction then averages over the D replicas: `grad = 1/D * sum_k after * factor_k * g_k`.
+
+use serde::{Deserialize, Serialize};
+
+use super::facts::{GroupFacts, MicrobatchFacts};
+
+/// The stable name of a convention, as it stands in links, files and goldens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each is described by its row in TABLE")]
+pub enum ConventionId {
+    TokenWeighted,
+    FullBatch,
+    MeanOfMeans,
+    ReplicaTokenMean,
+    DividedTwice,
+    WeightedThenDividedByA,
+    NeverDivided,
+    Sum,
+    ReplicasForgotten,
+    ReplicasAndAccumulationForgotten,
+    PaddingCounted,
+    NominalAccumulation,
+    ExampleMean,
+    ZeroGradEachMicrobatch,
+}
+
+/// How a group's examples go through the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Microbatch by microbatch on D replicas.
+    AsSplit,
+    /// All examples of the group in one forward on one replica.
+    Whole,
+}
+
+/// The weight that each supervised token's loss has inside its microbatch's sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenWeights {
+    /// Each counts once.
+    Uniform,
+    /// 1 / (supervised tokens of its example x examples with any token): a mean of example means.
+    ExampleMean,
+}
+
+/// One way of counting.
+#[derive(Clone, Copy, Debug)]
+pub struct Convention {
+    /// Its stable name.
+    pub id: ConventionId,
+    /// Whether its gradient is that of the mean over all supervised tokens.
+    pub correct: bool,
+    /// Its formula, in the field's notation: S = loss sum of a microbatch, n = its supervised tokens, N_d = those of replica d,
+    /// N = those of the group, M = S / n.
+    pub formula: &'static str,
+    /// How examples go through the model.
+    pub pass: Pass,
+    /// How tokens weigh inside a microbatch.
+    pub token_weights: TokenWeights,
+    /// What a microbatch's loss sum is multiplied by before its backward.
+    loss_factor: fn(&GroupFacts, &MicrobatchFacts) -> f64,
+    /// What the accumulated gradient of a replica is multiplied by afterwards.
+    after_factor: fn(&GroupFacts) -> f64,
+}
+
+impl Convention {
+    /// The row of `id`.
+    pub fn of(id: ConventionId) -> &'static Self {
+        // The table has one row a variant, held by a test; the first row stands in where it had not.
+        TABLE.iter().find(|row| row.id == id).unwrap_or(&TABLE[0])
+    }
+
+    /// What multiplies the gradient of microbatch `k`'s loss sum, before the mean over replicas.
+    /// An empty microbatch has a zero gradient in PyTorch, so its coefficient is 0 whatever it is divided by.
+    pub fn coefficient(&self, group: &GroupFacts, k: &MicrobatchFacts) -> f64 {
+        if k.supervised == 0 { 0.0 } else { (self.loss_factor)(group, k) * (self.after_factor)(group) }
+    }
+
+    /// The loss that is back-propagated for microbatch `k`, given its loss sum (weighted by [`TokenWeights`]).
+    /// NaN where PyTorch's is: a mean over no token.
+    pub fn backpropagated_loss(&self, group: &GroupFacts, k: &MicrobatchFacts, loss_sum: f64) -> f64 {
+        loss_sum * (self.loss_factor)(group, k)
+    }
+}
+
+fn one(_: &GroupFacts) -> f64 {
+    1.0
+}
+
+fn per_accumulation(group: &GroupFacts) -> f64 {
+    1.0 / f64::from(group.nominal_accumulation)
+}
+
+fn replicas(group: &GroupFacts) -> f64 {
+    f64::from(group.replicas)
+}
+
+fn tokens(group: &GroupFacts) -> f64 {
+    group.supervised() as f64
+}
+
+fn mean_factor(k: &MicrobatchFacts) -> f64 {
+    1.0 / k.supervised as f64
+}
+
+/// Every convention of the lab. Pages, goldens and the engine read this table and nothing else.
+pub const TABLE: &[Convention] = &[
+    Convention {
+        id: ConventionId::TokenWeighted,
+        correct: true,
+        formula: "S · D / N",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, _| replicas(g) / tokens(g),
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::FullBatch,
+        correct: true,
+        formula: "ΣS / N",
+        pass: Pass::Whole,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, _| replicas(g) / tokens(g),
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::MeanOfMeans,
+        correct: false,
+        formula: "M / A",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, k| mean_factor(k) / g.accumulated_on(k.replica) as f64,
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::ReplicaTokenMean,
+        correct: false,
+        formula: "S / N_d",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, k| 1.0 / g.supervised_on(k.replica) as f64,
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::DividedTwice,
+        correct: false,
+        formula: "(M / A) / A",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, k| mean_factor(k) * per_accumulation(g),
+        after_factor: per_accumulation,
+    },
+    Convention {
+        id: ConventionId::WeightedThenDividedByA,
+        correct: false,
+        formula: "S · D / N / A",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, _| replicas(g) / tokens(g) * per_accumulation(g),
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::NeverDivided,
+        correct: false,
+        formula: "M",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |_, k| mean_factor(k),
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::Sum,
+        correct: false,
+        formula: "S",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |_, _| 1.0,
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::ReplicasForgotten,
+        correct: false,
+        formula: "S / N",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, _| 1.0 / tokens(g),
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::ReplicasAndAccumulationForgotten,
+        correct: false,
+        formula: "S / N / A",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, _| per_accumulation(g) / tokens(g),
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::PaddingCounted,
+        correct: false,
+        formula: "S / (m · T) / A",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, k| per_accumulation(g) / k.positions as f64,
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::NominalAccumulation,
+        correct: false,
+        formula: "M / A (A as set, even in a partial group)",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, k| mean_factor(k) * per_accumulation(g),
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::ExampleMean,
+        correct: false,
+        formula: "mean over examples of their token mean, / A",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::ExampleMean,
+        loss_factor: |g, _| per_accumulation(g),
+        after_factor: one,
+    },
+    Convention {
+        id: ConventionId::ZeroGradEachMicrobatch,
+        correct: false,
+        formula: "S · D / N, .grad cleared before each backward",
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        // Clearing leaves only what the replica's last microbatch added.
+        loss_factor: |g, k| if g.is_last_on_replica(k) { replicas(g) / tokens(g) } else { 0.0 },
+        after_factor: one,
+    },
+];

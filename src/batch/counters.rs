@@ -1,0 +1,69 @@
+//! What was done so far. "Step" alone is ambiguous, so every count carries its unit in its name.
+
+use serde::{Deserialize, Serialize};
+
+/// The unit of a count, a budget or a chart's axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Forward passes of one microbatch on one replica.
+    Microbatches,
+    /// Backward passes.
+    Backwards,
+    /// Groups that reached the optimizer's door, applied or skipped.
+    UpdateAttempts,
+    /// Groups that changed the parameters.
+    AppliedUpdates,
+    /// Examples processed, repeats counted each time.
+    Examples,
+    /// Different example IDs seen.
+    UniqueExamples,
+    /// Positions whose loss was scored.
+    SupervisedTokens,
+    /// Positions that only fill a row.
+    PaddedTokens,
+}
+
+impl Unit {
+    /// All of them, in the order that people read them.
+    pub const ALL: [Self; 8] = [
+        Self::Microbatches,
+        Self::Backwards,
+        Self::UpdateAttempts,
+        Self::AppliedUpdates,
+        Self::Examples,
+        Self::UniqueExamples,
+        Self::SupervisedTokens,
+        Self::PaddedTokens,
+    ];
+}
+
+/// Counts of one lane since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each is the count of the Unit of the same name")]
+pub struct Counters {
+    pub microbatches: u64,
+    pub backwards: u64,
+    pub update_attempts: u64,
+    pub applied_updates: u64,
+    pub examples: u64,
+    pub unique_examples: u64,
+    pub supervised_tokens: u64,
+    pub padded_tokens: u64,
+}
+
+impl Counters {
+    /// The count in `unit`.
+    pub fn get(&self, unit: Unit) -> u64 {
+        match unit {
+            Unit::Microbatches => self.microbatches,
+            Unit::Backwards => self.backwards,
+            Unit::UpdateAttempts => self.update_attempts,
+            Unit::AppliedUpdates => self.applied_updates,
+            Unit::Examples => self.examples,
+            Unit::UniqueExamples => self.unique_examples,
+            Unit::SupervisedTokens => self.supervised_tokens,
+            Unit::PaddedTokens => self.padded_tokens,
+        }
+    }
+}

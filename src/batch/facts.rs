@@ -1,0 +1,55 @@
+//! What a convention may look at: counts only, all known before a group's first forward.
+
+use serde::{Deserialize, Serialize};
+
+/// The counts of one microbatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MicrobatchFacts {
+    /// Which replica works on it, from 0.
+    pub replica: u32,
+    /// Its place in that replica's accumulation, from 0.
+    pub index: u32,
+    /// Examples in it.
+    pub examples: u32,
+    /// n: its supervised tokens.
+    pub supervised: u64,
+    /// All its positions, padding included: rows x width.
+    pub positions: u64,
+}
+
+/// The counts of one group: everything a convention may divide by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupFacts {
+    /// D: the replicas that the reduction averages over, those without work included.
+    pub replicas: u32,
+    /// A, as set; a partial group may have fewer microbatches.
+    pub nominal_accumulation: u32,
+    /// All microbatches of the group, replica by replica.
+    pub microbatches: Vec<MicrobatchFacts>,
+}
+
+impl GroupFacts {
+    /// N: supervised tokens of the whole group, over all replicas.
+    pub fn supervised(&self) -> u64 {
+        self.microbatches.iter().map(|k| k.supervised).sum()
+    }
+
+    /// N_d: supervised tokens of one replica.
+    pub fn supervised_on(&self, replica: u32) -> u64 {
+        self.on(replica).map(|k| k.supervised).sum()
+    }
+
+    /// Microbatches that one replica really has in this group.
+    pub fn accumulated_on(&self, replica: u32) -> u64 {
+        self.on(replica).count() as u64
+    }
+
+    /// Whether no later microbatch of the same replica follows in this group.
+    pub fn is_last_on_replica(&self, k: &MicrobatchFacts) -> bool {
+        self.on(k.replica).all(|other| other.index <= k.index)
+    }
+
+    fn on(&self, replica: u32) -> impl Iterator<Item = &MicrobatchFacts> {
+        self.microbatches.iter().filter(move |k| k.replica == replica)
+    }
+}

@@ -1,0 +1,26 @@
+//! The arithmetic of one update: how many examples, in which microbatch, divided by what, counted in which unit.
+//!
+//! Pure: no IO, no burn, no browser. Every number the engine reports has its plain f64 twin here or in [`oracle`].
+
+pub mod convention;
+pub mod counters;
+pub mod example;
+pub mod facts;
+pub mod losses;
+pub mod oracle;
+pub mod plan;
+pub mod schedule;
+pub mod sharding;
+pub mod split;
+pub mod topology;
+
+pub use convention::{Convention, ConventionId, Pass, TokenWeights};
+pub use counters::{Counters, Unit};
+pub use example::{Example, ExampleId, IGNORE_INDEX, PAD_ID, PaddedBatch};
+pub use facts::{GroupFacts, MicrobatchFacts};
+pub use losses::GroupLoss;
+pub use plan::{EpochPlan, GroupPlan, LastGroup, MicrobatchPlan};
+pub use schedule::{Schedule, ScheduleShape};
+pub use sharding::Sharding;
+pub use split::Split;
+pub use topology::Topology;

@@ -1,0 +1,15 @@
+//! Plain f64 twins of what the engine computes: readable loops, no tensor library.
+//!
+//! Goldens hold these at 1e-12; these hold every device before it is used.
+
+pub mod compare;
+pub mod cross_entropy;
+pub mod mlp;
+pub mod optimizer;
+pub mod recipe;
+
+pub use compare::{cosine, norm, relative_l2};
+pub use cross_entropy::{TokenLosses, token_cross_entropy};
+pub use mlp::{MlpShape, mlp_gradient};
+pub use optimizer::{AdamW, Optimizer, Sgd};
+pub use recipe::{Contribution, combine, token_weights};

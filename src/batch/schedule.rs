@@ -1,0 +1,43 @@
+//! The learning rate as a function of applied updates.
+
+use serde::{Deserialize, Serialize};
+
+/// The shape after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleShape {
+    /// The peak rate throughout; no warm-up either.
+    #[default]
+    Constant,
+    /// Linear warm-up to the peak, then linear decay to 0 at the end of the budget.
+    LinearWarmupDecay,
+}
+
+/// A learning-rate schedule, stepped once per applied update.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// Its shape.
+    pub shape: ScheduleShape,
+    /// The highest learning rate.
+    pub peak: f64,
+    /// Applied updates until the peak is reached.
+    pub warmup: u32,
+    /// Applied updates after which the rate is 0.
+    pub total: u32,
+}
+
+impl Schedule {
+    /// The rate for the update that follows `applied` applied updates: the multiplier is
+    /// `(applied + 1) / warmup` while `applied < warmup`, then `(total - applied) / (total - warmup)`, never below 0.
+    pub fn rate(&self, applied: u64) -> f64 {
+        let (warmup, total) = (u64::from(self.warmup), u64::from(self.total));
+        match self.shape {
+            ScheduleShape::Constant => self.peak,
+            ScheduleShape::LinearWarmupDecay if applied < warmup => self.peak * (applied + 1) as f64 / warmup as f64,
+            ScheduleShape::LinearWarmupDecay => {
+                let left = total.saturating_sub(applied) as f64;
+                self.peak * (left / total.saturating_sub(warmup).max(1) as f64).min(1.0)
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Why data cannot be used.
+
+use serde::{Deserialize, Serialize};
+
+/// A named problem with data; says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[expect(missing_docs, reason = "each variant's message says what it is")]
+pub enum DataError {
+    #[error("the file is empty; choose one with some text in it")]
+    Empty,
+    #[error("the file has {bytes} bytes, the most is {max}; cut it first")]
+    TooLarge { bytes: u64, max: u64 },
+    #[error("the file is not UTF-8 (first bad byte at {at}); save it as UTF-8")]
+    NotUtf8 { at: u64 },
+    #[error("line {line} is not JSON: {reason}")]
+    BadJson { line: u64, reason: String },
+    #[error("line {line} lacks the text field {field:?}")]
+    MissingField { line: u64, field: String },
+    #[error("the setup names the file {name:?}; choose it, since a link carries no file")]
+    FileNeeded { name: String },
+    #[error("example {example} has {length} positions, longer than the model takes ({max}); enlarge the context or shorten the data")]
+    TooLong { example: u32, length: u64, max: u32 },
+    #[error("no example has any supervised token, so there is nothing to learn from")]
+    NothingSupervised,
+    #[error("there are {distinct} different characters, the most is {max}")]
+    VocabularyTooLarge { distinct: u64, max: u64 },
+    #[error("{letter:?} is named by start, but the data never uses it")]
+    StartLetterUnknown { letter: char },
+}

@@ -1,0 +1,56 @@
+//! What the page asks of the worker.
+
+use serde::{Deserialize, Serialize};
+
+use super::RunId;
+use crate::setup::Setup;
+
+/// One request. The worker acts on it between two microbatches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Command {
+    /// Open the device this worker was built for and check it against the oracle.
+    Open,
+    /// Build a run from its start: data, model, lanes. Replaces the run before. It stands still until told to go.
+    Load {
+        /// Its number.
+        run: RunId,
+        /// The experiment.
+        setup: Box<Setup>,
+        /// The text of the person's own file, where `setup.data` asks for one.
+        own_text: Option<String>,
+    },
+    /// Train until the budget, a pause or a fault.
+    Run(RunId),
+    /// Stop at the next update boundary (or microbatch boundary, when stepping by microbatch).
+    Pause(RunId),
+    /// Do one thing, then pause.
+    Step(RunId, StepBy),
+    /// Wait this long after each microbatch, and report each one; 0 is full speed.
+    Pace {
+        /// The run.
+        run: RunId,
+        /// Milliseconds.
+        pause_ms: u32,
+    },
+}
+
+/// How far one step goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum StepBy {
+    Microbatch,
+    Update,
+}
+
+/// Which device the person wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceChoice {
+    /// WebGPU where the adapter is hardware, else the CPU device.
+    #[default]
+    Auto,
+    /// The CPU device.
+    Cpu,
+    /// WebGPU, software adapters included.
+    WebGpu,
+}

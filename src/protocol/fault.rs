@@ -1,0 +1,60 @@
+//! What can go wrong in the worker, by name. The page words it in the reader's language.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::DataError;
+
+/// A named failure. Texts are for the command line and the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
+pub enum Fault {
+    /// No adapter, or WebGPU is switched off.
+    #[error("WebGPU is not available here: {reason}")]
+    NoWebGpu {
+        /// What the browser said.
+        reason: String,
+    },
+    /// The device gave a wrong result in its self-check.
+    #[error(
+        "this device computes wrongly: gradient error {gradient_error:.1e}, loss error {loss_error:.1e}, allowed {tolerance:.1e}; use the CPU device"
+    )]
+    DeviceComputesWrongly {
+        /// Relative L2 of the gradient.
+        gradient_error: f64,
+        /// Relative error of the loss.
+        loss_error: f64,
+        /// The most that is allowed.
+        tolerance: f64,
+    },
+    /// The device went away.
+    #[error("the device was lost: {reason}")]
+    DeviceLost {
+        /// What was said.
+        reason: String,
+    },
+    /// The data cannot be used.
+    #[error("{0}")]
+    Data(DataError),
+    /// A command for a run that is not loaded.
+    #[error("no such run is loaded")]
+    NoSuchRun,
+    /// Page and worker come from different builds.
+    #[error("page speaks version {page}, worker {worker}; reload the page")]
+    VersionMismatch {
+        /// The page's.
+        page: u32,
+        /// The worker's.
+        worker: u32,
+    },
+    /// The worker panicked.
+    #[error("the training worker stopped: {message}")]
+    Panicked {
+        /// Its last words.
+        message: String,
+    },
+    /// The worker could not be loaded, or a message could not be read.
+    #[error("the training worker cannot be reached: {message}")]
+    Unreachable {
+        /// What was seen.
+        message: String,
+    },
+}

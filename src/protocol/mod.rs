@@ -1,0 +1,26 @@
+//! Every word that page and worker exchange.
+//!
+//! Plain serde data, sent as postcard bytes by `bridge`. The page sends nothing before [`Event::Ready`]; every run event carries its
+//! [`RunId`], and the page drops those of older runs.
+
+pub mod command;
+pub mod device;
+pub mod event;
+pub mod fault;
+pub mod row;
+
+pub use command::{Command, DeviceChoice, StepBy};
+pub use device::{AdapterFacts, DeviceReport, SelfCheck};
+pub use event::{Event, Preparation, RunFacts, RunState};
+pub use fault::Fault;
+pub use row::{Apart, CellState, GroupRow, LaneRow, MicrobatchRow, Outcome, ReplicaSpread, Watched};
+
+use serde::{Deserialize, Serialize};
+
+/// Raised whenever a message changes its shape; page and worker of different versions refuse each other with a clear fault.
+pub const VERSION: u32 = 1;
+
+/// One loaded experiment. Ordered: a later run has a larger number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub u32);

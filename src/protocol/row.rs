@@ -1,0 +1,111 @@
+//! What a run reports, microbatch by microbatch and group by group.
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{Counters, ExampleId, GroupLoss, GroupPlan};
+
+/// What is happening to one microbatch of the group being worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum CellState {
+    Waiting,
+    Forward,
+    Backward,
+    Done,
+    Reduced,
+}
+
+/// One microbatch on one replica, while it is watched (stepping or slow motion).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MicrobatchRow {
+    /// Its group.
+    pub group: u64,
+    /// Its place in [`GroupPlan::microbatches`].
+    pub cell: u32,
+    /// What is happening to it.
+    pub state: CellState,
+    /// One entry a lane, in lane order, once the backward is done.
+    pub lanes: Vec<Watched>,
+}
+
+/// What one lane shows of one microbatch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Watched {
+    /// S: sum of the loss over its supervised tokens.
+    pub loss_sum: f64,
+    /// FNV-1a over the bits of the parameters this microbatch was computed with: equal inside a group, or the group is broken.
+    pub checksum: u64,
+    /// Counts so far.
+    pub counters: Counters,
+}
+
+/// How a group ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// Parameters changed.
+    Applied,
+    /// No supervised token in the whole group: nothing was computed, nothing changed.
+    NoSupervisedToken,
+    /// A gradient was not finite: the whole update was skipped.
+    NonFiniteGradient,
+}
+
+/// One ended group: one attempt at an update, in every lane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupRow {
+    /// Who was in it.
+    pub plan: GroupPlan,
+    /// Examples that this group's epoch leaves out, on the epoch's last group.
+    pub dropped: Vec<ExampleId>,
+    /// One entry a lane, in lane order.
+    pub lanes: Vec<LaneRow>,
+    /// Milliseconds since the run was told to go for the first time, pauses excluded.
+    pub elapsed_ms: f64,
+}
+
+/// What one lane reports of one group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaneRow {
+    /// How it ended here.
+    pub outcome: Outcome,
+    /// S of each microbatch, in the order of [`GroupPlan::microbatches`]; one entry for the full batch in one pass.
+    pub loss_sums: Vec<f64>,
+    /// The group's loss counted both ways. For the full batch in one pass, both are over its one microbatch.
+    pub loss: GroupLoss,
+    /// Norm of the reduced gradient.
+    pub gradient_norm: f64,
+    /// The learning rate used.
+    pub rate: f64,
+    /// Counts after this group.
+    pub counters: Counters,
+    /// FNV-1a over the bits of replica 0's parameters before the group's first forward and after its last backward (equal, or
+    /// something moved inside the group), then after the update.
+    pub checksums: [u64; 3],
+    /// How far this lane is from the first lane; `None` for the first lane itself.
+    pub apart: Option<Apart>,
+    /// Whether this lane's replicas agree.
+    pub replicas: ReplicaSpread,
+}
+
+/// How far a lane is from the first lane.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Apart {
+    /// Cosine between the two reduced gradients. A statement about one point only while parameters are equal: the first update.
+    pub gradient_cosine: f64,
+    /// `||g - g_first|| / ||g_first||`.
+    pub gradient_relative_l2: f64,
+    /// `||p - p_first|| / ||p_first||` after the update.
+    pub parameter_distance: f64,
+}
+
+/// Whether a lane's replicas hold the same parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ReplicaSpread {
+    /// They share the same tensors, so they are equal bit for bit.
+    InStep,
+    /// They parted: the largest difference of one parameter between two replicas.
+    Parted {
+        /// Largest absolute difference.
+        largest: f64,
+    },
+}

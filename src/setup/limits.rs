@@ -1,0 +1,26 @@
+//! What one tab can hold, in one place.
+
+/// Largest m, A or D.
+pub const MAX_COUNT: u32 = 1024;
+/// Largest m x A x D.
+pub const MAX_EFFECTIVE_BATCH: u64 = 4096;
+/// Most examples of a data set.
+pub const MAX_EXAMPLES: u32 = 20_000;
+/// Longest example of the token MLP, in positions.
+pub const MAX_LENGTH: u32 = 4096;
+/// Largest context of the transformer.
+pub const MAX_CONTEXT: u32 = 512;
+/// Most positions of one padded microbatch.
+pub const MAX_POSITIONS: u64 = 65_536;
+/// Widest embedding, hidden layer or residual stream.
+pub const MAX_WIDTH: u32 = 512;
+/// Most transformer blocks.
+pub const MAX_LAYERS: u32 = 8;
+/// Most lanes at once.
+pub const MAX_LANES: usize = 4;
+/// Most entries of a typed or loaded list of lengths.
+pub const MAX_LENGTHS: usize = 20_000;
+/// Largest budget in any unit.
+pub const MAX_BUDGET: u64 = 100_000_000;
+/// Largest own file, in bytes.
+pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
