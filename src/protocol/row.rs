@@ -79,8 +79,9 @@ pub struct LaneRow {
     /// Counts after this group.
     pub counters: Counters,
     /// FNV-1a over the bits of replica 0's parameters before the group's first forward and after its last backward (equal, or
-    /// something moved inside the group), then after the update.
-    pub checksums: [u64; 3],
+    /// something moved inside the group), then after the update. `None` where the parameters of all lanes together are too many to
+    /// read back after every update.
+    pub checksums: Option<[u64; 3]>,
     /// How far this lane is from the first lane; `None` for the first lane itself.
     pub apart: Option<Apart>,
     /// Whether this lane's replicas agree.
