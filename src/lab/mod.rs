@@ -1,1 +1,40 @@
-//! Being written.
+//! The page's state as plain data, and one pure function that changes it.
+//!
+//! [`Blueprint`] is what the person asked for and how they want to see it; [`Recording`] is what happened. The page sends a [`Msg`],
+//! [`update`] changes the [`Lab`] and answers with the [`Effect`]s that the outside has to carry out. No clock, no browser, no IO.
+
+pub mod blueprint;
+pub mod machine;
+pub mod msg;
+pub mod recording;
+pub mod update;
+
+pub use blueprint::{Blueprint, Language, Theme};
+pub use machine::{DeviceState, Machine, Transport};
+pub use msg::{Effect, Msg, OwnFile};
+pub use recording::{LaneSeries, Recording};
+pub use update::update;
+
+use crate::setup::FieldError;
+
+/// Everything the page shows.
+#[derive(Clone, Debug, Default)]
+pub struct Lab {
+    /// What the person asked for.
+    pub blueprint: Blueprint,
+    /// What is wrong with the draft as it stands; empty when it parses.
+    pub errors: Vec<FieldError>,
+    /// The worker, its device and what the run does.
+    pub machine: Machine,
+    /// The current run, once one was loaded.
+    pub recording: Option<Recording>,
+}
+
+impl Lab {
+    /// Whether the draft differs from what is loaded, so that the next run would be another experiment.
+    pub fn draft_changed(&self) -> bool {
+        self.recording
+            .as_ref()
+            .is_some_and(|recording| recording.draft != self.blueprint.draft)
+    }
+}
