@@ -26,4 +26,6 @@ pub enum DataError {
     VocabularyTooLarge { distinct: u64, max: u64 },
     #[error("{letter:?} is named by start, but the data never uses it")]
     StartLetterUnknown { letter: char },
+    #[error("the data has {examples} examples, fewer than one full group of {needed}, and the last group is dropped, so no update would ever come; process the last group, or make m, A or D smaller")]
+    NoFullGroup { examples: u64, needed: u64 },
 }

@@ -1,1 +1,19 @@
-//! Being written.
+//! Burn, and nothing but burn: the device, the models, and lanes that train side by side on the same examples.
+//!
+//! The room knows coefficients, not conventions; it never blocks on the device, since a browser forbids that: every value leaves it
+//! through one asynchronous readback. It speaks `protocol` and knows nothing of pages or workers.
+//!
+//! How a host drives it: [`device`] opens a device, [`self_check`] proves it, [`WarmUp`] compiles its kernels piece by piece,
+//! [`Session::new`] builds a run, and [`Session::advance`] does one small thing at a time until it says [`Advance::Finished`].
+
+pub mod check;
+pub mod checksum;
+pub mod device;
+pub mod session;
+pub mod start;
+pub mod warm_up;
+
+pub use burn::tensor::Device;
+pub use check::self_check;
+pub use session::{Advance, Session};
+pub use warm_up::WarmUp;

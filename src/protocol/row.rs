@@ -31,8 +31,8 @@ pub struct MicrobatchRow {
 /// What one lane shows of one microbatch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
-    /// S: sum of the loss over its supervised tokens.
-    pub loss_sum: f64,
+    /// S: sum of the loss over its supervised tokens. `None` in a lane that does the whole group in one pass, until its last microbatch.
+    pub loss_sum: Option<f64>,
     /// FNV-1a over the bits of the parameters this microbatch was computed with: equal inside a group, or the group is broken.
     pub checksum: u64,
     /// Counts so far.
