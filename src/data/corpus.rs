@@ -21,6 +21,8 @@ pub struct Corpus {
     pub examples: Vec<Example>,
     /// How many examples have no supervised token.
     pub unsupervised: u32,
+    /// Positions that a length rule cut off the end of the person's own examples.
+    pub cut_positions: u64,
 }
 
 /// Makes the examples that `setup` asks for. `own_text` is the person's file, where it asks for one.

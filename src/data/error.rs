@@ -28,4 +28,14 @@ pub enum DataError {
     StartLetterUnknown { letter: char },
     #[error("the data has {examples} examples, fewer than one full group of {needed}, and the last group is dropped, so no update would ever come; process the last group, or make m, A or D smaller")]
     NoFullGroup { examples: u64, needed: u64 },
+    #[error("a microbatch would have {positions} positions with the longest example, the most is {max}; make m or the lengths smaller")]
+    TooManyPositions { positions: u64, max: u64 },
+    #[error("there are {tokens} tokens, the most is {max}; make the examples fewer or shorter")]
+    TooManyTokens { tokens: u64, max: u64 },
+    #[error("there are {examples} examples, the most is {max}; cut the file first")]
+    TooManyExamples { examples: u64, max: u64 },
+    #[error("line {line} of the lengths is {given:?}, which is not a whole number of at least 1")]
+    BadLength { line: u64, given: String },
+    #[error("there are {count} lengths, the most is {max}")]
+    TooManyLengths { count: u64, max: u64 },
 }

@@ -24,3 +24,17 @@ pub const MAX_LENGTHS: usize = 20_000;
 pub const MAX_BUDGET: u64 = 100_000_000;
 /// Largest own file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
+/// Most tokens of a whole data set.
+pub const MAX_TOKENS: u64 = 8_000_000;
+/// Most different characters of a data set.
+pub const MAX_VOCABULARY: usize = 1024;
+/// Longest link that is read, in bytes.
+pub const MAX_LINK_BYTES: usize = 256 * 1024;
+/// Highest learning rate.
+pub const MAX_RATE: f64 = 100.0;
+/// Lowest learning rate.
+pub const MIN_RATE: f64 = 1e-9;
+/// Highest momentum or decay of a moment; at 1 the past would never fade.
+pub const MAX_DECAY: f64 = 0.999_999;
+/// Widest spread of log-normal lengths.
+pub const MAX_SIGMA: f64 = 3.0;
