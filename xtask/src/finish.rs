@@ -1,0 +1,173 @@
+//! The last step of every build by trunk, called as its post_build hook: checks the wasm files, and gives the workers names that
+//! carry a hash of their content, which trunk does for the page alone.
+//!
+//! A browser may then keep worker files for ever, and never runs the worker of one build with the page of another.
+
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+};
+
+use crate::wasm;
+
+/// The worker binaries, as `web/index.html` names them.
+pub const WORKERS: [&str; 2] = ["worker_cpu", "worker_gpu"];
+
+/// Works on the folder that trunk names in the environment.
+pub fn from_trunk() -> Result<(), String> {
+    let staging = std::env::var_os("TRUNK_STAGING_DIR").ok_or("`finish` is called by trunk, see Trunk.toml")?;
+    let staging = PathBuf::from(staging);
+    check(&staging)?;
+    WORKERS.iter().try_for_each(|worker| hash_names(&staging, worker))
+}
+
+/// Reads every wasm file of `folder` and says what must not be in it.
+fn check(folder: &Path) -> Result<(), String> {
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))? {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        let name = path
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        if path.extension().is_none_or(|e| e != "wasm") {
+            continue;
+        }
+        seen += 1;
+        let names = wasm::names(&read(&path)?).map_err(|e| format!("{name}: {e}"))?;
+        check_names(&name, &names)?;
+    }
+    if seen < 3 {
+        Err(format!("expected the page and two workers, found {seen} wasm files"))
+    } else {
+        Ok(())
+    }
+}
+
+fn check_names(file: &str, names: &[String]) -> Result<(), String> {
+    let burn = names.iter().find(|name| is_burn(name));
+    if file.starts_with("app") {
+        return match burn {
+            Some(name) => Err(format!("{file} carries the engine: it has the function {name}")),
+            None if names.len() < 100 => Err(format!(
+                "{file} names {} functions, so nothing can be said of it",
+                names.len()
+            )),
+            None => Ok(()),
+        };
+    }
+    if let Some(wrapped) = names.iter().find(|name| name.ends_with(".command_export")) {
+        return Err(format!(
+            "{file} has the function {wrapped}: the linker wraps every export in a run of all static constructors, milliseconds each; \
+             something must refer to `__wasm_call_ctors` (see the worker's entry point)"
+        ));
+    }
+    // The page's check is worth something only while the engine can be recognised by its names.
+    if burn.is_none() {
+        Err(format!(
+            "{file} should carry the engine, but none of its functions is burn's"
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+fn is_burn(name: &str) -> bool {
+    ["burn_", "burn::", "cubecl"].iter().any(|mark| name.contains(mark))
+}
+
+/// `worker_cpu.js`, `worker_cpu_bg.wasm` and `worker_cpu_loader.js` become `worker_cpu-<hash>...`, in the files that name them too.
+fn hash_names(folder: &Path, worker: &str) -> Result<(), String> {
+    let suffixes = ["_bg.wasm", ".js", "_loader.js"];
+    let mut hasher = DefaultHasher::new();
+    for suffix in suffixes {
+        read(&folder.join(format!("{worker}{suffix}")))?.hash(&mut hasher);
+    }
+    let hashed = format!("{worker}-{:016x}", hasher.finish());
+    for file in [
+        format!("{worker}.js"),
+        format!("{worker}_loader.js"),
+        "index.html".to_owned(),
+    ] {
+        let path = folder.join(file);
+        let text = String::from_utf8(read(&path)?).map_err(|e| format!("{}: {e}", path.display()))?;
+        let renamed = suffixes.iter().fold(text, |text, suffix| {
+            text.replace(&format!("{worker}{suffix}"), &format!("{hashed}{suffix}"))
+        });
+        fs::write(&path, renamed).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    }
+    for suffix in suffixes {
+        let (from, to) = (
+            folder.join(format!("{worker}{suffix}")),
+            folder.join(format!("{hashed}{suffix}")),
+        );
+        fs::rename(&from, &to).map_err(|e| format!("cannot rename {}: {e}", from.display()))?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{check_names, hash_names};
+
+    fn named(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&n| n.to_owned()).collect()
+    }
+
+    #[test]
+    fn the_page_may_not_carry_the_engine() {
+        let mut page: Vec<String> = (0..200).map(|i| format!("leptos::f{i}")).collect();
+        assert!(check_names("app-1_bg.wasm", &page).is_ok());
+        page.push("burn_flex::ops::matmul".to_owned());
+        assert!(check_names("app-1_bg.wasm", &page).is_err());
+        assert!(
+            check_names("app-1_bg.wasm", &named(&["main"])).is_err(),
+            "without names there is nothing to check"
+        );
+    }
+
+    #[test]
+    fn a_worker_may_not_rerun_its_constructors() {
+        let good = named(&["main", "burn_autodiff::backward"]);
+        assert!(check_names("worker_cpu_bg.wasm", &good).is_ok());
+        let wrapped = named(&["main.command_export", "burn_autodiff::backward"]);
+        assert!(check_names("worker_cpu_bg.wasm", &wrapped).is_err());
+        assert!(
+            check_names("worker_cpu_bg.wasm", &named(&["main"])).is_err(),
+            "a worker without the engine is a broken build"
+        );
+    }
+
+    #[test]
+    fn names_follow_the_content_everywhere() {
+        let folder = std::env::temp_dir().join(format!("microbatch-lab-finish-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("w_bg.wasm"), "wasm").unwrap();
+        fs::write(folder.join("w.js"), "new URL('w_bg.wasm', import.meta.url)").unwrap();
+        fs::write(folder.join("w_loader.js"), "import init from './w.js'").unwrap();
+        fs::write(folder.join("index.html"), "<meta name=\"w\" content=\"w_loader.js\">").unwrap();
+        hash_names(&folder, "w").unwrap();
+        let index = fs::read_to_string(folder.join("index.html")).unwrap();
+        let loader = index.split('"').nth(3).unwrap();
+        assert!(loader.starts_with("w-") && loader.ends_with("_loader.js"));
+        let stem = loader.strip_suffix("_loader.js").unwrap();
+        assert_eq!(
+            fs::read_to_string(folder.join(loader)).unwrap(),
+            format!("import init from './{stem}.js'")
+        );
+        assert!(
+            fs::read_to_string(folder.join(format!("{stem}.js")))
+                .unwrap()
+                .contains(&format!("'{stem}_bg.wasm'"))
+        );
+        assert!(folder.join(format!("{stem}_bg.wasm")).exists());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
