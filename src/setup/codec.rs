@@ -1,7 +1,159 @@
-//! Written forms of a Setup.
-use super::{Draft, Setup};
+//! Written forms of a Setup: its draft, and the draft's link, TOML and JSON.
+
+use super::{
+    Draft, Key, Setup,
+    kinds::{BudgetUnit, DataKind, LengthsKind, ModelKind, OptimizerKind, YesNo},
+    named::Named,
+    types::{Data, Lengths, Model, Optimizer, Start},
+};
+use crate::batch::{Schedule, ScheduleShape};
+
+pub use super::{
+    file::{FileError, from_json, from_toml, to_json, to_toml},
+    link::{LinkError, from_link, to_link},
+};
+
+/// The version of the table of keys that links and files speak.
+pub const VERSION: &str = "1";
+
+/// The name under which links and files carry [`VERSION`].
+pub(super) const VERSION_KEY: &str = "v";
+
 /// The draft that parses to `setup`.
 pub fn write(setup: &Setup) -> Draft {
-    let _ = setup;
-    unimplemented!("being written")
+    let mut draft = Draft::default();
+    let mut put = |key: Key, text: String| draft.set(key, text);
+    put(Key::Microbatch, setup.split.microbatch.to_string());
+    put(Key::Accumulation, setup.split.accumulation.to_string());
+    put(Key::Replicas, setup.split.replicas.to_string());
+    put(Key::Sharding, setup.sharding.name().to_owned());
+    put(Key::LastGroup, setup.last_group.name().to_owned());
+    put(
+        Key::Shuffle,
+        if setup.shuffle { YesNo::Yes } else { YesNo::No }.name().to_owned(),
+    );
+    data(&setup.data, &mut put);
+    lengths(&setup.lengths, &mut put);
+    model(setup.model, &mut put);
+    put(Key::Start, start(&setup.start));
+    optimizer(setup.optimizer, &mut put);
+    schedule(setup.schedule, &mut put);
+    put(
+        Key::Lanes,
+        setup.lanes.iter().map(|lane| lane.name()).collect::<Vec<_>>().join(","),
+    );
+    put(Key::Seed, setup.seed.to_string());
+    put(Key::BudgetUnit, BudgetUnit(setup.budget.unit).name().to_owned());
+    put(Key::Budget, setup.budget.amount.to_string());
+    draft
+}
+
+fn data(data: &Data, put: &mut impl FnMut(Key, String)) {
+    match data {
+        Data::Task { task, examples } => {
+            put(Key::Data, DataKind::Task(*task).name().to_owned());
+            put(Key::Examples, examples.to_string());
+        }
+        Data::Own { format, name } => {
+            put(Key::Data, DataKind::Own(*format).name().to_owned());
+            put(Key::FileName, name.clone());
+        }
+    }
+}
+
+fn lengths(lengths: &Lengths, put: &mut impl FnMut(Key, String)) {
+    let kind = match lengths {
+        Lengths::AsInData => LengthsKind::AsInData,
+        Lengths::List(list) => {
+            put(
+                Key::LengthList,
+                list.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+            );
+            LengthsKind::List
+        }
+        Lengths::Uniform { min, max } => {
+            put(Key::LengthMin, min.to_string());
+            put(Key::LengthMax, max.to_string());
+            LengthsKind::Uniform
+        }
+        Lengths::LogNormal { median, sigma } => {
+            put(Key::LengthMedian, median.to_string());
+            put(Key::LengthSigma, sigma.to_string());
+            LengthsKind::LogNormal
+        }
+        Lengths::TwoHumped {
+            short,
+            long,
+            long_share,
+        } => {
+            put(Key::LengthShort, short.to_string());
+            put(Key::LengthLong, long.to_string());
+            put(Key::LengthLongShare, long_share.to_string());
+            LengthsKind::TwoHumped
+        }
+    };
+    put(Key::Lengths, kind.name().to_owned());
+}
+
+fn model(model: Model, put: &mut impl FnMut(Key, String)) {
+    let kind = match model {
+        Model::TokenMlp { embed, hidden } => {
+            put(Key::Embed, embed.to_string());
+            put(Key::Hidden, hidden.to_string());
+            ModelKind::TokenMlp
+        }
+        Model::Transformer {
+            width,
+            layers,
+            heads,
+            context,
+        } => {
+            put(Key::Width, width.to_string());
+            put(Key::Layers, layers.to_string());
+            put(Key::Heads, heads.to_string());
+            put(Key::Context, context.to_string());
+            ModelKind::Transformer
+        }
+    };
+    put(Key::Model, kind.name().to_owned());
+}
+
+fn start(start: &Start) -> String {
+    match start {
+        Start::Random => "random".to_owned(),
+        Start::KnownLosses(pairs) => pairs
+            .iter()
+            .map(|(letter, loss)| format!("{letter}:{loss}"))
+            .collect::<Vec<_>>()
+            .join(","),
+    }
+}
+
+fn optimizer(optimizer: Optimizer, put: &mut impl FnMut(Key, String)) {
+    let kind = match optimizer {
+        Optimizer::Sgd { momentum } => {
+            put(Key::Momentum, momentum.to_string());
+            OptimizerKind::Sgd
+        }
+        Optimizer::AdamW {
+            beta1,
+            beta2,
+            weight_decay,
+        } => {
+            put(Key::Beta1, beta1.to_string());
+            put(Key::Beta2, beta2.to_string());
+            put(Key::WeightDecay, weight_decay.to_string());
+            OptimizerKind::AdamW
+        }
+    };
+    put(Key::Optimizer, kind.name().to_owned());
+}
+
+fn schedule(schedule: Schedule, put: &mut impl FnMut(Key, String)) {
+    put(Key::Schedule, schedule.shape.name().to_owned());
+    put(Key::Rate, schedule.peak.to_string());
+    if schedule.shape != ScheduleShape::Constant {
+        put(Key::Warmup, schedule.warmup.to_string());
+        put(Key::ScheduleTotal, schedule.total.to_string());
+    }
 }

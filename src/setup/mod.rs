@@ -6,8 +6,15 @@
 pub mod codec;
 pub mod diff;
 pub mod draft;
+pub mod file;
 pub mod key;
+pub mod kinds;
 pub mod limits;
+pub mod link;
+mod lists;
+pub mod matters;
+pub mod named;
+mod number;
 pub mod parse;
 pub mod presets;
 pub mod problem;
@@ -15,6 +22,7 @@ pub mod types;
 
 pub use draft::Draft;
 pub use key::Key;
+pub use named::Named;
 pub use presets::{PRESETS, Preset};
 pub use problem::{FieldError, Problem};
 pub use types::{Budget, Data, Lengths, Model, Optimizer, OwnFormat, Setup, Start, Task};

@@ -50,6 +50,8 @@ pub enum Problem {
     BadStart,
     #[error("only the token MLP has an output bias; choose that model or start = random")]
     StartNeedsMlp,
-    #[error("the full batch in one pass would have {positions} positions, the most is {max}; take that lane away or make the batch smaller")]
+    #[error(
+        "the full batch in one pass would have {positions} positions, the most is {max}; take that lane away or make the batch smaller"
+    )]
     FullBatchTooLarge { positions: u64, max: u64 },
 }

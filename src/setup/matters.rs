@@ -1,0 +1,34 @@
+//! Which fields the chosen variants use: only those are judged, shown and written.
+
+use super::{
+    Draft, Key,
+    kinds::{DataKind, LengthsKind, ModelKind, OptimizerKind},
+    named::Named,
+};
+use crate::batch::ScheduleShape;
+
+/// Whether `key` has any effect in `draft`. Where a choice is itself unreadable, what hangs on it does not matter yet.
+pub fn matters(draft: &Draft, key: Key) -> bool {
+    let data = || chosen::<DataKind>(draft, Key::Data);
+    let lengths = |kind| chosen(draft, Key::Lengths) == Some(kind);
+    let model = |kind| chosen(draft, Key::Model) == Some(kind);
+    let optimizer = |kind| chosen(draft, Key::Optimizer) == Some(kind);
+    match key {
+        Key::Examples => matches!(data(), Some(DataKind::Task(_))),
+        Key::FileName => matches!(data(), Some(DataKind::Own(_))),
+        Key::LengthList => lengths(LengthsKind::List),
+        Key::LengthMin | Key::LengthMax => lengths(LengthsKind::Uniform),
+        Key::LengthMedian | Key::LengthSigma => lengths(LengthsKind::LogNormal),
+        Key::LengthShort | Key::LengthLong | Key::LengthLongShare => lengths(LengthsKind::TwoHumped),
+        Key::Embed | Key::Hidden => model(ModelKind::TokenMlp),
+        Key::Width | Key::Layers | Key::Heads | Key::Context => model(ModelKind::Transformer),
+        Key::Momentum => optimizer(OptimizerKind::Sgd),
+        Key::Beta1 | Key::Beta2 | Key::WeightDecay => optimizer(OptimizerKind::AdamW),
+        Key::Warmup | Key::ScheduleTotal => chosen(draft, Key::Schedule) == Some(ScheduleShape::LinearWarmupDecay),
+        _ => true,
+    }
+}
+
+fn chosen<T: Named>(draft: &Draft, key: Key) -> Option<T> {
+    T::named(draft.get(key).trim())
+}
