@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
 };
 
 use super::{
@@ -123,22 +123,46 @@ impl<'de> Visitor<'de> for FileVisitor {
         let mut seen = BTreeSet::new();
         while let Some(name) = map.next_key::<String>()? {
             if name == VERSION_KEY {
-                let Text(version) = map.next_value()?;
-                if version != VERSION {
-                    return Err(A::Error::custom(format!(
-                        "version {version} is not {VERSION}, the one this lab reads"
-                    )));
-                }
+                map.next_value_seed(VersionCheck)?;
                 continue;
             }
-            let key = Key::named(&name).ok_or_else(|| A::Error::custom(format!("`{name}` is no key of a setup")))?;
+            let Some(key) = Key::named(&name) else {
+                map.next_value_seed(Refusal(format!("`{name}` is no key of a setup")))?;
+                continue;
+            };
             if !seen.insert(key) {
-                return Err(A::Error::custom(format!("`{name}` stands twice")));
+                map.next_value_seed(Refusal(format!("`{name}` stands twice")))?;
             }
             let Text(text) = map.next_value()?;
             draft.set(key, text);
         }
         Ok(File(draft))
+    }
+}
+
+/// Refuses a key at its value, the place that readers know the line of.
+struct Refusal(String);
+
+impl<'de> DeserializeSeed<'de> for Refusal {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, _: D) -> Result<(), D::Error> {
+        Err(D::Error::custom(self.0))
+    }
+}
+
+/// Refuses another version.
+struct VersionCheck;
+
+impl<'de> DeserializeSeed<'de> for VersionCheck {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let Text(version) = Text::deserialize(deserializer)?;
+        if version == VERSION {
+            return Ok(());
+        }
+        Err(D::Error::custom(format!("version {version} is not {VERSION}, the one this lab reads")))
     }
 }
 

@@ -1,0 +1,1 @@
+//! Reads the golden files: any folder of format refnum-1.
