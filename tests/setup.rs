@@ -43,7 +43,7 @@ proptest! {
 
     #[test]
     fn whatever_is_typed_survives_each_written_form(
-        texts in prop::collection::btree_map(prop::sample::select(Key::ALL), "[^\u{FFFD}]*|-?[0-9]{1,22}([.][0-9]{1,4})?", 0..6)
+        texts in prop::collection::btree_map(prop::sample::select(Key::ALL), ".*|-?[0-9]{1,22}([.][0-9]{1,4})?", 0..6)
     ) {
         let draft = texts.into_iter().fold(Draft::default(), |draft, (key, text)| draft.with(key, text));
         let _ = parse(&draft);

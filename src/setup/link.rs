@@ -54,6 +54,7 @@ pub fn from_link(link: &str) -> Result<Draft, LinkError> {
         });
     }
     check_escapes(link)?;
+    check_utf8(link)?;
 
     let mut pairs = form_urlencoded::parse(link.as_bytes());
     match pairs.next() {
@@ -72,10 +73,6 @@ pub fn from_link(link: &str) -> Result<Draft, LinkError> {
         if !seen.insert(key) {
             return Err(LinkError::Repeated { key: name.into_owned() });
         }
-        // The decoder puts U+FFFD where bytes are no UTF-8.
-        if text.contains(char::REPLACEMENT_CHARACTER) {
-            return Err(LinkError::NotUtf8 { key: name.into_owned() });
-        }
         draft.set(key, text);
     }
     Ok(draft)
@@ -91,4 +88,13 @@ fn check_escapes(link: &str) -> Result<(), LinkError> {
                 .is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit))
     });
     broken.map_or(Ok(()), |(at, _)| Err(LinkError::BadEscape { at: at + 1 }))
+}
+
+/// Refuses bytes that are no UTF-8, for which the reader of pairs would put U+FFFD.
+fn check_utf8(link: &str) -> Result<(), LinkError> {
+    let broken = link.split('&').find(|pair| percent_encoding::percent_decode_str(pair).decode_utf8().is_err());
+    broken.map_or(Ok(()), |pair| {
+        let key = pair.split('=').next().unwrap_or_default().to_owned();
+        Err(LinkError::NotUtf8 { key })
+    })
 }
