@@ -18,7 +18,9 @@ pub enum DataError {
     MissingField { line: u64, field: String },
     #[error("the setup names the file {name:?}; choose it, since a link carries no file")]
     FileNeeded { name: String },
-    #[error("example {example} has {length} positions, longer than the model takes ({max}); enlarge the context or shorten the data")]
+    #[error(
+        "example {example} has {length} positions, longer than the model takes ({max}); enlarge the context or shorten the data"
+    )]
     TooLong { example: u32, length: u64, max: u32 },
     #[error("no example has any supervised token, so there is nothing to learn from")]
     NothingSupervised,
@@ -26,9 +28,13 @@ pub enum DataError {
     VocabularyTooLarge { distinct: u64, max: u64 },
     #[error("{letter:?} is named by start, but the data never uses it")]
     StartLetterUnknown { letter: char },
-    #[error("the data has {examples} examples, fewer than one full group of {needed}, and the last group is dropped, so no update would ever come; process the last group, or make m, A or D smaller")]
+    #[error(
+        "the data has {examples} examples, fewer than one full group of {needed}, and the last group is dropped, so no update would ever come; process the last group, or make m, A or D smaller"
+    )]
     NoFullGroup { examples: u64, needed: u64 },
-    #[error("a microbatch would have {positions} positions with the longest example, the most is {max}; make m or the lengths smaller")]
+    #[error(
+        "a microbatch would have {positions} positions with the longest example, the most is {max}; make m or the lengths smaller"
+    )]
     TooManyPositions { positions: u64, max: u64 },
     #[error("there are {tokens} tokens, the most is {max}; make the examples fewer or shorter")]
     TooManyTokens { tokens: u64, max: u64 },

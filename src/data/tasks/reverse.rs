@@ -1,0 +1,7 @@
+//! `abc=cba`.
+
+use super::{Order, Written, letters};
+
+pub(super) fn write(order: Order<'_>) -> Written {
+    letters::write(order, |letters| letters.reverse())
+}
