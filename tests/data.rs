@@ -246,14 +246,7 @@ fn drawn_lengths_end_at_the_context() {
 #[test]
 fn a_context_too_short_for_a_task_is_named() {
     let short = setup(&[(Key::Data, "addition"), (Key::Context, "4")]);
-    assert_eq!(
-        data::build(&short, None),
-        Err(DataError::TooLong {
-            example: 0,
-            length: 5,
-            max: 4
-        })
-    );
+    assert!(matches!(data::build(&short, None), Err(DataError::TooLong { example: 0, length: 5.., max: 4 })));
 }
 
 #[test]
