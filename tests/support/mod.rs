@@ -16,5 +16,9 @@ pub mod setups;
 
 /// Failures are reported whole, so no file of past ones is kept.
 pub fn config(cases: u32) -> proptest::test_runner::Config {
-    proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() }
+    proptest::test_runner::Config {
+        cases,
+        failure_persistence: None,
+        ..Default::default()
+    }
 }
