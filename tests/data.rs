@@ -246,7 +246,14 @@ fn drawn_lengths_end_at_the_context() {
 #[test]
 fn a_context_too_short_for_a_task_is_named() {
     let short = setup(&[(Key::Data, "addition"), (Key::Context, "4")]);
-    assert!(matches!(data::build(&short, None), Err(DataError::TooLong { example: 0, length: 5.., max: 4 })));
+    assert!(matches!(
+        data::build(&short, None),
+        Err(DataError::TooLong {
+            example: 0,
+            length: 5..,
+            max: 4
+        })
+    ));
 }
 
 #[test]
@@ -454,24 +461,6 @@ fn files_of_lengths() {
             max: 20_000
         })
     );
-}
-
-#[test]
-fn an_epoch_takes_every_example_once() {
-    let shuffled = setup(&[]);
-    let ids = |setup: &Setup, epoch| {
-        data::epoch_order(setup, 100, epoch)
-            .into_iter()
-            .map(|id| id.0)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(ids(&setup(&[(Key::Shuffle, "no")]), 3), (0..100).collect::<Vec<_>>());
-    assert_ne!(ids(&shuffled, 0), ids(&shuffled, 1));
-    assert_eq!(ids(&shuffled, 1), ids(&shuffled, 1));
-    let mut sorted = ids(&shuffled, 5);
-    assert_ne!(sorted, (0..100).collect::<Vec<_>>());
-    sorted.sort_unstable();
-    assert_eq!(sorted, (0..100).collect::<Vec<_>>());
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub enum Pass {
 pub enum TokenWeights {
     /// Each counts once.
     Uniform,
-    /// 1 / (supervised tokens of its example x examples with any token): a mean of example means.
+    /// 1 / supervised tokens of its example: the sum is one of example means.
     ExampleMean,
 }
 
@@ -55,7 +55,7 @@ pub struct Convention {
     /// Whether its gradient is that of the mean over all supervised tokens.
     pub correct: bool,
     /// Its formula, in the field's notation: S = loss sum of a microbatch, n = its supervised tokens, N_d = those of replica d,
-    /// N = those of the group, M = S / n.
+    /// N = those of the group, M = S / n, E = examples of the group with any supervised token.
     pub formula: &'static str,
     /// How examples go through the model.
     pub pass: Pass,
@@ -65,6 +65,8 @@ pub struct Convention {
     loss_factor: fn(&GroupFacts, &MicrobatchFacts) -> f64,
     /// What the accumulated gradient of a replica is multiplied by afterwards.
     after_factor: fn(&GroupFacts) -> f64,
+    /// Whether a microbatch's gradient is still in `.grad` at the update.
+    kept: fn(&GroupFacts, &MicrobatchFacts) -> bool,
 }
 
 impl Convention {
@@ -77,7 +79,11 @@ impl Convention {
     /// What multiplies the gradient of microbatch `k`'s loss sum, before the mean over replicas.
     /// An empty microbatch has a zero gradient in PyTorch, so its coefficient is 0 whatever it is divided by.
     pub fn coefficient(&self, group: &GroupFacts, k: &MicrobatchFacts) -> f64 {
-        if k.supervised == 0 { 0.0 } else { (self.loss_factor)(group, k) * (self.after_factor)(group) }
+        if k.supervised > 0 && (self.kept)(group, k) {
+            (self.loss_factor)(group, k) * (self.after_factor)(group)
+        } else {
+            0.0
+        }
     }
 
     /// The loss that is back-propagated for microbatch `k`, given its loss sum (weighted by [`TokenWeights`]).
@@ -89,6 +95,10 @@ impl Convention {
 
 fn one(_: &GroupFacts) -> f64 {
     1.0
+}
+
+fn all(_: &GroupFacts, _: &MicrobatchFacts) -> bool {
+    true
 }
 
 fn per_accumulation(group: &GroupFacts) -> f64 {
@@ -117,6 +127,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| replicas(g) / tokens(g),
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::FullBatch,
@@ -126,6 +137,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| replicas(g) / tokens(g),
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::MeanOfMeans,
@@ -135,6 +147,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| mean_factor(k) / g.accumulated_on(k.replica) as f64,
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::ReplicaTokenMean,
@@ -144,6 +157,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| 1.0 / g.supervised_on(k.replica) as f64,
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::DividedTwice,
@@ -153,6 +167,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| mean_factor(k) * per_accumulation(g),
         after_factor: per_accumulation,
+        kept: all,
     },
     Convention {
         id: ConventionId::WeightedThenDividedByA,
@@ -162,6 +177,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| replicas(g) / tokens(g) * per_accumulation(g),
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::NeverDivided,
@@ -171,6 +187,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |_, k| mean_factor(k),
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::Sum,
@@ -180,6 +197,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |_, _| 1.0,
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::ReplicasForgotten,
@@ -189,6 +207,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| 1.0 / tokens(g),
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::ReplicasAndAccumulationForgotten,
@@ -198,6 +217,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| per_accumulation(g) / tokens(g),
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::PaddingCounted,
@@ -207,6 +227,7 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| per_accumulation(g) / k.positions as f64,
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::NominalAccumulation,
@@ -216,15 +237,17 @@ pub const TABLE: &[Convention] = &[
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| mean_factor(k) * per_accumulation(g),
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::ExampleMean,
         correct: false,
-        formula: "mean over examples of their token mean, / A",
+        formula: "Σ(example means) · D / E",
         pass: Pass::AsSplit,
         token_weights: TokenWeights::ExampleMean,
-        loss_factor: |g, _| per_accumulation(g),
+        loss_factor: |g, _| replicas(g) / g.scored_examples() as f64,
         after_factor: one,
+        kept: all,
     },
     Convention {
         id: ConventionId::ZeroGradEachMicrobatch,
@@ -232,8 +255,9 @@ pub const TABLE: &[Convention] = &[
         formula: "S · D / N, .grad cleared before each backward",
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
-        // Clearing leaves only what the replica's last microbatch added.
-        loss_factor: |g, k| if g.is_last_on_replica(k) { replicas(g) / tokens(g) } else { 0.0 },
+        loss_factor: |g, _| replicas(g) / tokens(g),
         after_factor: one,
+        // Clearing leaves only what the replica's last microbatch added.
+        kept: GroupFacts::is_last_on_replica,
     },
 ];

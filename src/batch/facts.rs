@@ -11,6 +11,8 @@ pub struct MicrobatchFacts {
     pub index: u32,
     /// Examples in it.
     pub examples: u32,
+    /// Examples in it that have any supervised token.
+    pub scored_examples: u32,
     /// n: its supervised tokens.
     pub supervised: u64,
     /// All its positions, padding included: rows x width.
@@ -32,6 +34,11 @@ impl GroupFacts {
     /// N: supervised tokens of the whole group, over all replicas.
     pub fn supervised(&self) -> u64 {
         self.microbatches.iter().map(|k| k.supervised).sum()
+    }
+
+    /// E: examples of the whole group that have any supervised token.
+    pub fn scored_examples(&self) -> u64 {
+        self.microbatches.iter().map(|k| u64::from(k.scored_examples)).sum()
     }
 
     /// N_d: supervised tokens of one replica.

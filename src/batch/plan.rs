@@ -108,7 +108,10 @@ pub fn plan_epoch(
     start: EpochStart,
 ) -> EpochPlan {
     let full = usize::try_from(split.effective_batch()).unwrap_or(usize::MAX);
-    let mut plan = EpochPlan { groups: Vec::new(), dropped: Vec::new() };
+    let mut plan = EpochPlan {
+        groups: Vec::new(),
+        dropped: Vec::new(),
+    };
     for chunk in order.chunks(full) {
         let partial = chunk.len() < full;
         if partial && last_group == LastGroup::Drop {
@@ -128,12 +131,17 @@ pub fn plan_epoch(
 }
 
 fn deal(examples: &[Example], chunk: &[ExampleId], split: Split, sharding: Sharding) -> Vec<MicrobatchPlan> {
-    let (m, a, d) =
-        (u64::from(split.microbatch.get()), u64::from(split.accumulation.get()), u64::from(split.replicas.get()));
+    let (m, a, d) = (
+        u64::from(split.microbatch.get()),
+        u64::from(split.accumulation.get()),
+        u64::from(split.replicas.get()),
+    );
     let mut cells: Vec<Vec<ExampleId>> = vec![Vec::new(); usize::try_from(a * d).unwrap_or(0)];
     for (position, &id) in (0..).zip(chunk) {
         let (replica, place) = sharding.place(position, m, a, d);
-        let cell = usize::try_from(place / m * d + replica).ok().and_then(|i| cells.get_mut(i));
+        let cell = usize::try_from(place / m * d + replica)
+            .ok()
+            .and_then(|i| cells.get_mut(i));
         if let Some(cell) = cell {
             cell.push(id);
         }
@@ -154,9 +162,22 @@ fn microbatch(examples: &[Example], ids: Vec<ExampleId>, replica: u32, index: u3
     let positions = (ids.len() * width) as u64;
     let real: u64 = ids.iter().filter_map(of).map(|e| e.length() as u64).sum();
     let supervised = ids.iter().filter_map(of).map(Example::supervised).sum();
-    let examples = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+    let scored = ids
+        .iter()
+        .filter_map(of)
+        .filter(|example| example.supervised() > 0)
+        .count();
+    let count = |examples| u32::try_from(examples).unwrap_or(u32::MAX);
+    let (examples, scored_examples) = (count(ids.len()), count(scored));
     MicrobatchPlan {
-        facts: MicrobatchFacts { replica, index, examples, supervised, positions },
+        facts: MicrobatchFacts {
+            replica,
+            index,
+            examples,
+            scored_examples,
+            supervised,
+            positions,
+        },
         padded: positions - real,
         ids,
     }

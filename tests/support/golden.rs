@@ -239,6 +239,13 @@ fn facts(batch: &PaddedBatch, replica: usize, index: usize) -> MicrobatchFacts {
         replica: small(replica),
         index: small(index),
         examples: small(batch.rows()),
+        scored_examples: small(
+            batch
+                .labels
+                .chunks(batch.width)
+                .filter(|row| row.iter().any(|&l| l != -100))
+                .count(),
+        ),
         supervised: batch.supervised(),
         positions: batch.tokens.len() as u64,
     }

@@ -18,13 +18,15 @@ pub fn token_weights(weights: TokenWeights, batch: &PaddedBatch) -> Vec<f64> {
     let per_row: Vec<f64> = match weights {
         TokenWeights::Uniform => rows.map(|_| 1.0).collect(),
         TokenWeights::ExampleMean => {
-            let counts: Vec<usize> = rows.map(|row| row.iter().filter(|l| scored(l)).count()).collect();
-            let with_tokens = counts.iter().filter(|&&n| n > 0).count() as f64;
-            counts.iter().map(|&n| if n == 0 { 0.0 } else { 1.0 / (n as f64 * with_tokens) }).collect()
+            let count = |row: &[i32]| row.iter().filter(|l| scored(l)).count();
+            rows.map(count)
+                .map(|n| if n == 0 { 0.0 } else { 1.0 / n as f64 })
+                .collect()
         }
     };
     let rows = batch.labels.chunks(batch.width).zip(per_row);
-    rows.flat_map(|(row, w)| row.iter().map(move |l| if scored(l) { w } else { 0.0 })).collect()
+    rows.flat_map(|(row, w)| row.iter().map(move |l| if scored(l) { w } else { 0.0 }))
+        .collect()
 }
 
 /// The reduced gradient of a group under a convention: `1/D * sum_k coefficient_k * g_k`.
