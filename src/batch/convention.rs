@@ -55,7 +55,8 @@ pub struct Convention {
     /// Whether its gradient is that of the mean over all supervised tokens.
     pub correct: bool,
     /// Its formula, in the field's notation: S = loss sum of a microbatch, n = its supervised tokens, N_d = those of replica d,
-    /// N = those of the group, M = S / n, E = examples of the group with any supervised token.
+    /// N = those of the group, M = S / n, S_i and n_i = those of example i, E = examples of the group with any supervised token,
+    /// A = microbatches that the replica really has, A_set = A as set, [k = A] = 1 for its last microbatch and 0 for the others.
     pub formula: &'static str,
     /// How examples go through the model.
     pub pass: Pass,
@@ -232,7 +233,7 @@ pub const TABLE: &[Convention] = &[
     Convention {
         id: ConventionId::NominalAccumulation,
         correct: false,
-        formula: "M / A (A as set, even in a partial group)",
+        formula: "M / A_set",
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| mean_factor(k) * per_accumulation(g),
@@ -242,7 +243,7 @@ pub const TABLE: &[Convention] = &[
     Convention {
         id: ConventionId::ExampleMean,
         correct: false,
-        formula: "Σ(example means) · D / E",
+        formula: "Σ(S_i / n_i) · D / E",
         pass: Pass::AsSplit,
         token_weights: TokenWeights::ExampleMean,
         loss_factor: |g, _| replicas(g) / g.scored_examples() as f64,
@@ -252,7 +253,7 @@ pub const TABLE: &[Convention] = &[
     Convention {
         id: ConventionId::ZeroGradEachMicrobatch,
         correct: false,
-        formula: "S · D / N, .grad cleared before each backward",
+        formula: "[k = A] · S · D / N",
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| replicas(g) / tokens(g),
