@@ -31,13 +31,15 @@ impl Schedule {
     /// `(applied + 1) / warmup` while `applied < warmup`, then `(total - applied) / (total - warmup)`, never below 0.
     pub fn rate(&self, applied: u64) -> f64 {
         let (warmup, total) = (u64::from(self.warmup), u64::from(self.total));
-        match self.shape {
-            ScheduleShape::Constant => self.peak,
-            ScheduleShape::LinearWarmupDecay if applied < warmup => self.peak * (applied + 1) as f64 / warmup as f64,
+        // The multiplier first, then the peak: torch's LambdaLR rounds in this order.
+        let multiplier = match self.shape {
+            ScheduleShape::Constant => 1.0,
+            ScheduleShape::LinearWarmupDecay if applied < warmup => (applied + 1) as f64 / warmup as f64,
             ScheduleShape::LinearWarmupDecay => {
                 let left = total.saturating_sub(applied) as f64;
-                self.peak * (left / total.saturating_sub(warmup).max(1) as f64).min(1.0)
+                (left / total.saturating_sub(warmup).max(1) as f64).min(1.0)
             }
-        }
+        };
+        self.peak * multiplier
     }
 }

@@ -36,7 +36,7 @@ pub fn all() -> Vec<Golden> {
     goldens
 }
 
-/// Every file of one kind; there must be some.
+/// Every file of one kind. The project's own folder has some of each; another one need not.
 pub fn of_kind(kind: &str) -> Vec<Golden> {
     let mut goldens = all();
     goldens.retain(|golden| golden.kind == kind);

@@ -1,54 +1,16 @@
-//! The f64 oracle against what real PyTorch computed, at a relative L2 error of 1e-12.
-
-mod support;
+//! One group: each microbatch's sums, and the gradient and losses of every convention.
 
 use microbatch_lab::batch::{
-    Convention, ConventionId, GroupLoss, TokenWeights,
-    oracle::{Contribution, combine, cosine, mlp_gradient, norm, relative_l2, token_weights},
+    Convention, GroupLoss, TokenWeights,
+    oracle::{Contribution, combine, cosine, norm, relative_l2},
 };
 use serde_json::Value;
-use support::golden::{self, Case, Golden, Group, Layout, Network, VARIANTS, list, number, numbers, whole};
 
-/// float64 against float64: only the order of summation differs.
-const TOLERANCE: f64 = 1e-12;
-
-/// Relative where there is something to be relative to; NaN agrees with NaN alone.
-fn assert_close(ours: f64, golden: f64, what: &str) {
-    let close = if golden.is_nan() {
-        ours.is_nan()
-    } else {
-        (ours - golden).abs() <= TOLERANCE * golden.abs().max(1.0)
-    };
-    assert!(close, "{what}: {ours} against {golden}");
-}
-
-fn assert_same(ours: &[f64], golden: &[f64], what: &str) {
-    assert_eq!(ours.len(), golden.len(), "{what}");
-    let error = relative_l2(ours, golden);
-    assert!(error <= TOLERANCE, "{what}: relative L2 {error:e}");
-}
-
-/// Each microbatch's loss sum and its gradient, as `convention` weighs tokens.
-fn contributions(network: &Network, parameters: &[f64], group: &Group, weights: TokenWeights) -> Vec<Contribution> {
-    let contribution = |batch| {
-        let weights = token_weights(weights, batch);
-        let (losses, gradient) = mlp_gradient(network.shape, parameters, &batch.tokens, &batch.labels, &weights);
-        Contribution {
-            loss_sum: losses.sum,
-            gradient,
-        }
-    };
-    group.batches.iter().map(contribution).collect()
-}
-
-fn gradient(network: &Network, parameters: &[f64], group: &Group, convention: ConventionId) -> Vec<f64> {
-    let convention = Convention::of(convention);
-    combine(
-        convention,
-        &group.facts,
-        &contributions(network, parameters, group, convention.token_weights),
-    )
-}
+use super::{
+    TOLERANCE, assert_close, assert_same,
+    support::golden::{self, Case, Golden, Group, Layout, Network, VARIANTS, list, number, numbers, whole},
+    train::contributions,
+};
 
 /// The losses that were back-propagated, added up on each replica.
 fn accumulated(group: &Group, convention: &Convention, contributions: &[Contribution]) -> Vec<f64> {
@@ -150,27 +112,5 @@ fn every_variant_of_the_table_is_in_some_golden() {
                 .any(|golden| golden.outputs()["variants"].get(name).is_some());
             assert!(seen, "{name}");
         }
-    }
-}
-
-#[test]
-fn seed_examples() {
-    for golden in golden::of_kind("seed_example") {
-        let sources: Vec<(f64, u64)> = list(&golden.inputs()["microbatches"])
-            .iter()
-            .map(|source| {
-                let tokens = u64::from(whole(&source["tokens"]));
-                (number(&source["loss_mean"]) * tokens as f64, tokens)
-            })
-            .collect();
-        let loss = GroupLoss::from_sums(sources.iter().copied());
-        let outputs = golden.outputs();
-        assert_eq!(
-            sources.iter().map(|s| s.0).collect::<Vec<_>>(),
-            numbers(&outputs["loss_sums"])
-        );
-        assert_eq!(loss.supervised, u64::from(whole(&outputs["total_tokens"])));
-        assert_eq!(loss.token_weighted(), Some(number(&outputs["token_weighted"])));
-        assert_eq!(loss.mean_of_means(), Some(number(&outputs["unweighted_mean_of_means"])));
     }
 }

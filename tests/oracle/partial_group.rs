@@ -1,0 +1,117 @@
+//! A last group with fewer microbatches, cut by the lab's own plan.
+
+use microbatch_lab::batch::{
+    ConventionId, Example, ExampleId, LastGroup, PaddedBatch, Sharding, Split,
+    oracle::{Optimizer, Sgd, norm},
+    plan::{EpochPlan, EpochStart, plan_epoch},
+};
+use serde_json::Value;
+
+use super::{
+    assert_close, assert_same,
+    support::golden::{self, Golden, Group, Network, list, number, whole},
+    train::train,
+};
+
+/// The file's examples without their padding, numbered as they stand.
+fn examples(golden: &Golden) -> Vec<Example> {
+    let mut examples = Vec::new();
+    for microbatch in list(&golden.inputs()["microbatches"]) {
+        let batch = golden::microbatch(microbatch);
+        let rows = batch.tokens.chunks(batch.width).zip(batch.labels.chunks(batch.width));
+        for ((tokens, labels), length) in rows.zip(list(&microbatch["lengths"])) {
+            let (length, id) = (whole(length) as usize, u32::try_from(examples.len()).expect("few"));
+            examples.push(Example {
+                id: ExampleId(id),
+                tokens: tokens[..length].into(),
+                labels: labels[..length].into(),
+            });
+        }
+    }
+    examples
+}
+
+fn plan(golden: &Golden, examples: &[Example], last_group: LastGroup) -> EpochPlan {
+    let size = |key: &str| whole(&golden.inputs()[key]);
+    let split = Split::new(size("m"), size("A"), 1).expect("no zero");
+    let order: Vec<ExampleId> = examples.iter().map(|example| example.id).collect();
+    plan_epoch(
+        examples,
+        &order,
+        split,
+        Sharding::default(),
+        last_group,
+        EpochStart {
+            epoch: 0,
+            first_group: 0,
+        },
+    )
+}
+
+fn groups(plan: &EpochPlan, examples: &[Example]) -> Vec<Group> {
+    let batches = |group: &microbatch_lab::batch::GroupPlan| {
+        group
+            .microbatches
+            .iter()
+            .map(|k| PaddedBatch::of(examples, &k.ids))
+            .collect()
+    };
+    plan.groups
+        .iter()
+        .map(|group| Group {
+            batches: batches(group),
+            facts: group.facts(),
+        })
+        .collect()
+}
+
+#[test]
+fn policies() {
+    for golden in golden::of_kind("partial_group") {
+        let (network, examples) = (golden.network(), examples(&golden));
+        let processed = plan(&golden, &examples, LastGroup::Process);
+        let counts: Vec<u64> = processed.groups.iter().map(|group| group.supervised()).collect();
+        let expected: Vec<u64> = list(&golden.json["counts"]["per_group"])
+            .iter()
+            .map(|n| whole(n).into())
+            .collect();
+        assert_eq!(counts, expected, "{}", golden.name);
+
+        let all = groups(&processed, &examples);
+        let run = |policy: &str, groups: &[Group], id| check(&golden, &network, groups, id, &golden.outputs()[policy]);
+        run("weighted_real_denominator", &all, ConventionId::TokenWeighted);
+        run("mean_real_count", &all, ConventionId::MeanOfMeans);
+        run("mean_nominal_A", &all, ConventionId::NominalAccumulation);
+
+        let dropping = plan(&golden, &examples, LastGroup::Drop);
+        run("dropped", &groups(&dropping, &examples), ConventionId::TokenWeighted);
+        let expected = &golden.outputs()["dropped"];
+        let m = whole(&golden.inputs()["m"]);
+        assert_eq!(
+            dropping.dropped.len(),
+            (whole(&expected["dropped_microbatches"]) * m) as usize,
+            "{}",
+            golden.name
+        );
+        let tokens: u64 = dropping
+            .dropped
+            .iter()
+            .map(|id| examples[id.0 as usize].supervised())
+            .sum();
+        assert_eq!(tokens, u64::from(whole(&expected["dropped_tokens"])), "{}", golden.name);
+    }
+}
+
+fn check(golden: &Golden, network: &Network, groups: &[Group], id: ConventionId, expected: &Value) {
+    let what = format!("{} {id:?}", golden.name);
+    let rate = number(&golden.inputs()["sgd_lr"]);
+    let updates = train(network, groups, id, &mut Optimizer::Sgd(Sgd::new(0.0)), rate);
+    assert_eq!(updates.len(), whole(&expected["updates"]) as usize, "{what}");
+    for (ours, step) in updates.iter().zip(list(&expected["per_update"])) {
+        assert_close(norm(&ours.gradient), number(&step["grad_norm"]), &what);
+        assert_same(&ours.parameters, &network.flat(&step["params"]), &what);
+        if step.get("grad").is_some() {
+            assert_same(&ours.gradient, &network.flat(&step["grad"]), &what);
+        }
+    }
+}
