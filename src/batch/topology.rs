@@ -39,12 +39,18 @@ impl Topology {
     /// ```
     pub fn replicas(self) -> Result<NonZeroU32, NotDivisible> {
         let model_parallel =
-            u64::from(self.tensor.get()) * u64::from(self.pipeline.get()) * u64::from(self.context.get());
+            (u64::from(self.tensor.get()) * u64::from(self.pipeline.get())).saturating_mul(self.context.get().into());
         let world = u64::from(self.world.get());
-        let refuse = NotDivisible { world: self.world.get(), model_parallel };
+        let refuse = NotDivisible {
+            world: self.world.get(),
+            model_parallel,
+        };
         if world % model_parallel != 0 {
             return Err(refuse);
         }
-        u32::try_from(world / model_parallel).ok().and_then(NonZeroU32::new).ok_or(refuse)
+        u32::try_from(world / model_parallel)
+            .ok()
+            .and_then(NonZeroU32::new)
+            .ok_or(refuse)
     }
 }
