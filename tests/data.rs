@@ -1,5 +1,7 @@
 //! From a Setup to examples: what is generated, read, cut and refused.
 
+#![allow(clippy::expect_used, reason = "strategies and helpers fail their test at once")]
+
 mod support;
 
 use std::collections::HashSet;

@@ -1,5 +1,7 @@
 //! A Setup and its written forms: nothing a person types is lost, misread or able to break anything.
 
+#![allow(clippy::expect_used, reason = "strategies and helpers fail their test at once")]
+
 mod support;
 
 use microbatch_lab::{

@@ -69,6 +69,7 @@ impl GroupPlan {
     }
 
     /// The same examples as one microbatch on one replica: the full-batch reference. Rows keep the order of work.
+    #[must_use]
     pub fn whole(&self, examples: &[Example]) -> Self {
         let ids: Vec<ExampleId> = self.microbatches.iter().flat_map(|k| k.ids.iter().copied()).collect();
         Self {

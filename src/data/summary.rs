@@ -1,7 +1,7 @@
 //! What the page says about data before it is learnt.
 
 use super::{Corpus, Vocabulary};
-use crate::batch::{Example, ExampleId, IGNORE_INDEX};
+use crate::batch::{Example, ExampleId};
 
 /// Most bins of a histogram.
 const BINS: u32 = 24;
@@ -66,11 +66,15 @@ pub struct Run {
 
 /// Counts and shows `corpus`.
 pub fn summary(corpus: &Corpus) -> Summary {
-    let mut lengths: Vec<u32> = corpus.examples.iter().map(|e| count(e.length())).collect();
+    let mut lengths: Vec<u32> = corpus
+        .examples
+        .iter()
+        .map(|e| u32::try_from(e.length()).unwrap_or(u32::MAX))
+        .collect();
     let mut supervised: Vec<u32> = corpus
         .examples
         .iter()
-        .map(|e| count(e.labels.iter().filter(scored).count()))
+        .map(|e| u32::try_from(e.supervised()).unwrap_or(u32::MAX))
         .collect();
     lengths.sort_unstable();
     supervised.sort_unstable();
@@ -91,14 +95,6 @@ pub fn summary(corpus: &Corpus) -> Summary {
             .map(|e| sample(e, &corpus.vocabulary))
             .collect(),
     }
-}
-
-fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-fn scored(label: &&i32) -> bool {
-    **label != IGNORE_INDEX
 }
 
 /// Bins of equal width, empty ones included, from the lowest of `sorted` to at least the highest.

@@ -25,9 +25,10 @@ pub struct FileError {
 
 /// Every field that matters or was changed, one a line.
 pub fn to_toml(draft: &Draft) -> String {
-    entries(draft)
-        .map(|(name, value)| format!("{name} = {}\n", toml_value(&value)))
-        .collect()
+    let lines: Vec<String> = entries(draft)
+        .map(|(name, value)| format!("{name} = {}", toml_value(&value)))
+        .collect();
+    lines.join("\n") + "\n"
 }
 
 /// Reads a TOML file. Known keys with bad values are kept in the draft, to be judged by [`super::parse::parse`].
@@ -162,7 +163,9 @@ impl<'de> DeserializeSeed<'de> for VersionCheck {
         if version == VERSION {
             return Ok(());
         }
-        Err(D::Error::custom(format!("version {version} is not {VERSION}, the one this lab reads")))
+        Err(D::Error::custom(format!(
+            "version {version} is not {VERSION}, the one this lab reads"
+        )))
     }
 }
 

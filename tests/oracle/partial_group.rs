@@ -1,7 +1,7 @@
 //! A last group with fewer microbatches, cut by the lab's own plan.
 
 use microbatch_lab::batch::{
-    ConventionId, Example, ExampleId, LastGroup, PaddedBatch, Sharding, Split,
+    ConventionId, Example, ExampleId, GroupPlan, LastGroup, PaddedBatch, Sharding, Split,
     oracle::{Optimizer, Sgd, norm},
     plan::{EpochPlan, EpochStart, plan_epoch},
 };
@@ -49,7 +49,7 @@ fn plan(golden: &Golden, examples: &[Example], last_group: LastGroup) -> EpochPl
 }
 
 fn groups(plan: &EpochPlan, examples: &[Example]) -> Vec<Group> {
-    let batches = |group: &microbatch_lab::batch::GroupPlan| {
+    let batches = |group: &GroupPlan| {
         group
             .microbatches
             .iter()
@@ -70,7 +70,7 @@ fn policies() {
     for golden in golden::of_kind("partial_group") {
         let (network, examples) = (golden.network(), examples(&golden));
         let processed = plan(&golden, &examples, LastGroup::Process);
-        let counts: Vec<u64> = processed.groups.iter().map(|group| group.supervised()).collect();
+        let counts: Vec<u64> = processed.groups.iter().map(GroupPlan::supervised).collect();
         let expected: Vec<u64> = list(&golden.json["counts"]["per_group"])
             .iter()
             .map(|n| whole(n).into())

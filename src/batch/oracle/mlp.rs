@@ -17,7 +17,13 @@ pub struct MlpShape {
 impl MlpShape {
     /// Lengths of the five tensors, in order.
     pub fn lengths(self) -> [usize; 5] {
-        [self.vocab * self.embed, self.hidden * self.embed, self.hidden, self.vocab * self.hidden, self.vocab]
+        [
+            self.vocab * self.embed,
+            self.hidden * self.embed,
+            self.hidden,
+            self.vocab * self.hidden,
+            self.vocab,
+        ]
     }
 
     /// All parameters.
@@ -52,7 +58,9 @@ pub fn mlp_gradient(
     for (t, &token) in tokens.iter().enumerate() {
         let h = &mut activations[t * hidden..(t + 1) * hidden];
         affine(w1, b1, row(token), h);
-        h.iter_mut().for_each(|x| *x = x.tanh());
+        for x in h.iter_mut() {
+            *x = x.tanh();
+        }
         affine(w2, b2, h, &mut logits[t * vocab..(t + 1) * vocab]);
     }
     let losses = token_cross_entropy(&logits, labels, weights, vocab);
@@ -66,7 +74,14 @@ pub fn mlp_gradient(
     for (t, &token) in tokens.iter().enumerate() {
         let h = &activations[t * hidden..(t + 1) * hidden];
         let mut d_h = vec![0.0; hidden];
-        affine_backward(w2, h, &losses.d_logits[t * vocab..(t + 1) * vocab], g_w2, g_b2, &mut d_h);
+        affine_backward(
+            w2,
+            h,
+            &losses.d_logits[t * vocab..(t + 1) * vocab],
+            g_w2,
+            g_b2,
+            &mut d_h,
+        );
         for (d, y) in d_h.iter_mut().zip(h) {
             *d *= 1.0 - y * y;
         }
@@ -79,19 +94,17 @@ pub fn mlp_gradient(
 /// `out = w @ x + b`, w row-major [out][in].
 pub(super) fn affine(w: &[f64], b: &[f64], x: &[f64], out: &mut [f64]) {
     for (o, (y, bias)) in out.iter_mut().zip(b).enumerate() {
-        *y = bias + w[o * x.len()..(o + 1) * x.len()].iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+        *y = bias
+            + w[o * x.len()..(o + 1) * x.len()]
+                .iter()
+                .zip(x)
+                .map(|(w, x)| w * x)
+                .sum::<f64>();
     }
 }
 
 /// Adds the gradients of `affine` given `d_out`.
-pub(super) fn affine_backward(
-    w: &[f64],
-    x: &[f64],
-    d_out: &[f64],
-    d_w: &mut [f64],
-    d_b: &mut [f64],
-    d_x: &mut [f64],
-) {
+pub(super) fn affine_backward(w: &[f64], x: &[f64], d_out: &[f64], d_w: &mut [f64], d_b: &mut [f64], d_x: &mut [f64]) {
     for (o, &d) in d_out.iter().enumerate() {
         d_b[o] += d;
         for i in 0..x.len() {

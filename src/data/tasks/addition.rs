@@ -12,21 +12,23 @@ const DIGITS: RangeInclusive<u32> = 1..=6;
 /// Positions that are no digit: `+` and `=`. (The end marker is predicted but never read.)
 const SIGNS: u32 = 2;
 
-pub(super) fn write(order: Order<'_>) -> Written {
-    let random = order.random;
+pub(super) fn write(order: &mut Order<'_>) -> Written {
     let (first, second) = match order.wished {
-        Some(length) => wished(length, random),
-        None => {
-            let most = (order.longest.saturating_sub(SIGNS + 1) / 3).clamp(1, *DIGITS.end());
-            let mut any = || number(random.random_range(*DIGITS.start()..=most), 1..=9, random);
-            (any(), any())
-        }
+        Some(length) => wished(length, order.random),
+        None => (any(order), any(order)),
     };
     let mut prompt = text(&first);
     prompt.push('+');
     prompt.extend(text(&second));
     prompt.push('=');
     Written::answer(&prompt, &text(&sum(&first, &second)))
+}
+
+/// A number of the task's own variety.
+fn any(order: &mut Order<'_>) -> Vec<u8> {
+    let most = (order.longest.saturating_sub(SIGNS + 1) / 3).clamp(1, *DIGITS.end());
+    let digits = order.random.random_range(*DIGITS.start()..=most);
+    number(digits, 1..=9, order.random)
 }
 
 /// Two numbers that with their sum take exactly `length` positions, or 5, the fewest there are. The positions are the digits

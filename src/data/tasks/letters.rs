@@ -17,7 +17,7 @@ const FEWEST: u32 = 2;
 const MOST: u32 = 16;
 
 /// `letters=answer(letters)`. Its positions are twice the letters and one, so even wishes get one position less.
-pub(super) fn write(order: Order<'_>, answer: fn(&mut Vec<char>)) -> Written {
+pub(super) fn write(order: &mut Order<'_>, answer: fn(&mut Vec<char>)) -> Written {
     let most = (order.longest.saturating_sub(1) / 2).max(1);
     let count = match order.wished {
         Some(length) => (length.saturating_sub(1) / 2).max(1),

@@ -32,7 +32,7 @@ struct Order<'a> {
 
 /// Writes `examples` examples of `task`.
 pub(super) fn generate(setup: &Setup, task: Task, examples: u32, longest: u32) -> Result<Collected, DataError> {
-    let write: fn(Order<'_>) -> Written = match task {
+    let write: fn(&mut Order<'_>) -> Written = match task {
         Task::Copy => copy::write,
         Task::Reverse => reverse::write,
         Task::Sort => sort::write,
@@ -44,7 +44,7 @@ pub(super) fn generate(setup: &Setup, task: Task, examples: u32, longest: u32) -
     let mut collected = Collected::new(longest);
     for index in (0..).take(examples as usize) {
         let wished = lengths::wished(&setup.lengths, index, longest, &mut lengths_stream);
-        collected.push(write(Order {
+        collected.push(write(&mut Order {
             index,
             wished,
             longest,

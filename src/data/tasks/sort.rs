@@ -2,6 +2,6 @@
 
 use super::{Order, Written, letters};
 
-pub(super) fn write(order: Order<'_>) -> Written {
+pub(super) fn write(order: &mut Order<'_>) -> Written {
     letters::write(order, |letters| letters.sort_unstable())
 }

@@ -9,7 +9,7 @@ const SOURCES: [char; 2] = ['s', 'l'];
 const MEDIAN: f64 = 12.0;
 const SPREAD: f64 = 0.6;
 
-pub(super) fn write(order: Order<'_>) -> Written {
+pub(super) fn write(order: &mut Order<'_>) -> Written {
     let own = || lengths::log_normal(MEDIAN, SPREAD, order.random).min(order.longest);
     let length = order.wished.unwrap_or_else(own);
     Written::running(vec![SOURCES[order.index % 2]; length as usize + 1])
