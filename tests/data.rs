@@ -433,6 +433,20 @@ fn what_does_not_fit_a_tab_is_refused() {
 }
 
 #[test]
+fn dropping_the_only_group_is_refused() {
+    let few = |last: &'static str| data::build(&setup(&[(Key::Examples, "15"), (Key::LastGroup, last)]), None);
+    assert_eq!(
+        few("drop"),
+        Err(DataError::NoFullGroup {
+            examples: 15,
+            needed: 16
+        })
+    );
+    assert!(few("process").is_ok());
+    assert!(data::build(&setup(&[(Key::Examples, "16"), (Key::LastGroup, "drop")]), None).is_ok());
+}
+
+#[test]
 fn start_letters_must_be_in_the_data() {
     let start = setup(&[MLP, (Key::Start, "s:2,=:4")]);
     assert_eq!(

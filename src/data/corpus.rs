@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DataError, collect::Collected, file, jsonl, tasks, text, written::Written};
 use crate::{
-    batch::{ConventionId, Example, ExampleId},
+    batch::{ConventionId, Example, ExampleId, LastGroup},
     setup::{Data, OwnFormat, Setup, Start, limits, parse::longest},
 };
 
@@ -81,6 +81,13 @@ pub fn build(setup: &Setup, own_text: Option<&str>) -> Result<Corpus, DataError>
 fn corpus(setup: &Setup, collected: &Collected) -> Result<Corpus, DataError> {
     if collected.sequences.is_empty() {
         return Err(DataError::Empty);
+    }
+    let (count, needed) = (collected.sequences.len() as u64, setup.split.effective_batch());
+    if setup.last_group == LastGroup::Drop && count < needed {
+        return Err(DataError::NoFullGroup {
+            examples: count,
+            needed,
+        });
     }
     let vocabulary = Vocabulary::of(&collected.sequences)?;
     let ids = (0u32..).map(ExampleId);
