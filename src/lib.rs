@@ -3,14 +3,13 @@
 //! A library of rooms. Arrows between them go one way only (see `ARCHITECTURE.md`); `tests/architecture.rs` holds them.
 
 pub mod batch;
+pub mod bridge;
 pub mod chart;
 pub mod data;
 pub mod lab;
 pub mod protocol;
 pub mod setup;
 
-#[cfg(any(feature = "ui", feature = "worker"))]
-pub mod bridge;
 #[cfg(feature = "training")]
 pub mod engine;
 #[cfg(feature = "ui")]

@@ -1,2 +1,7 @@
-//! Being written.
-fn main() {}
+//! The worker that trains on the CPU device.
+
+mod wiring;
+
+fn main() {
+    wiring::start();
+}

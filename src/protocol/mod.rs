@@ -7,10 +7,11 @@ pub mod command;
 pub mod device;
 pub mod event;
 pub mod fault;
+pub mod journal;
 pub mod row;
 
 pub use command::{Command, DeviceChoice, StepBy};
-pub use device::{AdapterFacts, DeviceReport, SelfCheck};
+pub use device::{AdapterFacts, AdapterInfo, ChoiceReason, Chosen, DeviceKind, DeviceReport, Found, SelfCheck};
 pub use event::{Event, Preparation, RunFacts, RunState};
 pub use fault::Fault;
 pub use row::{Apart, CellState, GroupRow, LaneRow, MicrobatchRow, Outcome, ReplicaSpread, Watched};

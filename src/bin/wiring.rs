@@ -1,0 +1,89 @@
+//! How a worker's loop drives the engine.
+
+use microbatch_lab::{
+    bridge::{
+        host,
+        trainer::{Advance, Trainer, Workshop},
+    },
+    data,
+    engine::{self, Device, Session, WarmUp},
+    protocol::{DeviceReport, Fault, Preparation, RunFacts, SelfCheck},
+    setup::Setup,
+};
+
+/// Starts the worker on the device it was built for.
+pub fn start() {
+    engine::start::call_constructors_once();
+    host::start(OnDevice::default());
+}
+
+/// The device, once it is open.
+#[derive(Default)]
+struct OnDevice {
+    device: Option<Device>,
+    /// Whether kernels have to be compiled before a run.
+    compiles: bool,
+}
+
+impl OnDevice {
+    fn device(&self) -> Result<&Device, Fault> {
+        self.device.as_ref().ok_or(Fault::NoSuchRun)
+    }
+}
+
+impl Workshop for OnDevice {
+    type Trainer = OnSession;
+
+    async fn open(&mut self) -> Result<DeviceReport, Fault> {
+        let (device, report) = engine::device::open().await?;
+        self.device = Some(device);
+        self.compiles = report.adapter.is_some();
+        Ok(report)
+    }
+
+    async fn check(&mut self) -> Result<SelfCheck, Fault> {
+        engine::self_check(self.device()?).await
+    }
+
+    async fn load(
+        &mut self,
+        setup: &Setup,
+        own_text: Option<&str>,
+        say: &dyn Fn(Preparation),
+    ) -> Result<OnSession, Fault> {
+        let device = self.device()?;
+        let corpus = data::build(setup, own_text).map_err(Fault::Data)?;
+        if self.compiles {
+            let mut warm_up = WarmUp::new(device, setup, &corpus)?;
+            while let Some(progress) = warm_up.step().await? {
+                say(progress);
+            }
+        }
+        Ok(OnSession(Session::new(device, setup, corpus)?))
+    }
+}
+
+struct OnSession(Session);
+
+impl Trainer for OnSession {
+    fn facts(&self) -> RunFacts {
+        self.0.facts()
+    }
+
+    fn at_group_boundary(&self) -> bool {
+        self.0.at_group_boundary()
+    }
+
+    fn next_cell(&self) -> Option<u32> {
+        self.0.next_cell()
+    }
+
+    async fn advance(&mut self, watch: bool) -> Result<Advance, Fault> {
+        Ok(match self.0.advance(watch).await? {
+            engine::Advance::Began(plan) => Advance::Began(plan),
+            engine::Advance::Microbatch(rows) => Advance::Microbatch(rows),
+            engine::Advance::Updated(row) => Advance::Updated(row),
+            engine::Advance::Finished => Advance::Finished,
+        })
+    }
+}

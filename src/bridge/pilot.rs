@@ -1,0 +1,189 @@
+//! The worker's loop: obey what came, do one small thing, tell what is due, let the event loop turn.
+
+use std::collections::VecDeque;
+
+use super::{outbox::Outbox, run::Active, trainer::Workshop};
+use crate::protocol::{Command, Event, Fault, Preparation, RunId, SelfCheck, VERSION};
+
+/// At full speed the event loop turns at least this often, in milliseconds, so that a command waits no longer.
+const TURN_MS: f64 = 8.0;
+
+/// The world around the loop: a browser, or a test.
+#[expect(async_fn_in_trait, reason = "a worker has one thread, so nothing needs to be Send")]
+pub trait World {
+    /// Milliseconds since some fixed moment.
+    fn now_ms(&self) -> f64;
+
+    /// Sends one message.
+    fn post(&self, events: &[Event]);
+
+    /// The oldest command that is not yet obeyed.
+    fn take(&self) -> Option<Command>;
+
+    /// Lets the event loop turn for this long, or until a command comes if `None`; a command cuts any wait short. False ends the loop.
+    async fn wait(&self, ms: Option<u32>) -> bool;
+}
+
+/// Serves the page until the world ends.
+pub async fn serve(world: &impl World, workshop: impl Workshop) {
+    world.post(&[Event::Ready { version: VERSION }]);
+    let mut pilot = Pilot {
+        workshop,
+        device: Device::Closed,
+        active: None,
+        newest: RunId::default(),
+        outbox: Outbox::default(),
+    };
+    loop {
+        pilot.obey_all(world).await;
+        let wait = pilot.turn(world).await;
+        if !world.wait(wait).await {
+            return;
+        }
+    }
+}
+
+struct Pilot<W: Workshop> {
+    workshop: W,
+    device: Device,
+    active: Option<Active<W::Trainer>>,
+    /// The newest run that was asked for; commands for older ones are late, not wrong.
+    newest: RunId,
+    outbox: Outbox,
+}
+
+enum Device {
+    Closed,
+    Usable,
+    Refused(Fault),
+}
+
+impl<W: Workshop> Pilot<W> {
+    async fn obey_all(&mut self, world: &impl World) {
+        let mut inbox = VecDeque::new();
+        loop {
+            // Again after each, since a command may take long and others come meanwhile.
+            inbox.extend(std::iter::from_fn(|| world.take()));
+            let Some(command) = inbox.pop_front() else { return };
+            let replaced = |later: &Command| matches!(later, Command::Load { .. });
+            if matches!(command, Command::Load { .. }) && inbox.iter().any(replaced) {
+                continue;
+            }
+            self.obey(world, command).await;
+            self.post_due(world);
+        }
+    }
+
+    async fn obey(&mut self, world: &impl World, command: Command) {
+        match command {
+            Command::Open => self.open(world).await,
+            Command::Load { run, setup, own_text } => {
+                self.active = None;
+                self.outbox.forget_group();
+                self.newest = run;
+                if let Err(fault) = self.load(world, run, &setup, own_text.as_deref()).await {
+                    self.fault(Some(run), fault);
+                }
+            }
+            Command::Run(run) => self.on_run(run, Active::run),
+            Command::Pause(run) => self.on_run(run, Active::pause),
+            Command::Step(run, by) => self.on_run(run, |active, outbox| active.step(by, outbox)),
+            Command::Pace { run, pause_ms } => self.on_run(run, |active, _| active.pause_ms = pause_ms),
+        }
+    }
+
+    fn on_run(&mut self, run: RunId, act: impl FnOnce(&mut Active<W::Trainer>, &mut Outbox)) {
+        match self.active.as_mut().filter(|active| active.run == run) {
+            Some(active) => act(active, &mut self.outbox),
+            None if run < self.newest => {}
+            None => self.fault(Some(run), Fault::NoSuchRun),
+        }
+    }
+
+    async fn open(&mut self, world: &impl World) {
+        world.post(&[Event::Preparing(Preparation::OpeningDevice)]);
+        self.device = match self.open_and_check(world).await {
+            Ok(()) => Device::Usable,
+            Err(fault) => {
+                self.fault(None, fault.clone());
+                Device::Refused(fault)
+            }
+        };
+    }
+
+    async fn open_and_check(&mut self, world: &impl World) -> Result<(), Fault> {
+        world.post(&[Event::Opened(self.workshop.open().await?)]);
+        let check = self.workshop.check().await?;
+        world.post(&[Event::Checked(check.clone())]);
+        if check.passed() { Ok(()) } else { Err(refusal(&check)) }
+    }
+
+    async fn load(
+        &mut self,
+        world: &impl World,
+        run: RunId,
+        setup: &crate::setup::Setup,
+        own_text: Option<&str>,
+    ) -> Result<(), Fault> {
+        match &self.device {
+            Device::Usable => {}
+            Device::Closed => return Err(Fault::NoSuchRun),
+            Device::Refused(fault) => return Err(fault.clone()),
+        }
+        let say = |preparation| world.post(&[Event::Preparing(preparation)]);
+        say(Preparation::Building);
+        let trainer = self.workshop.load(setup, own_text, &say).await?;
+        let active = Active::new(run, trainer);
+        self.outbox.say(Event::Loaded {
+            run,
+            facts: active.facts(),
+        });
+        self.active = Some(active);
+        Ok(())
+    }
+
+    /// Does what one turn of the event loop has room for; says how long to wait before the next.
+    async fn turn(&mut self, world: &impl World) -> Option<u32> {
+        let started_ms = world.now_ms();
+        let wait = loop {
+            let Some(active) = self.active.as_mut().filter(|active| active.moves()) else {
+                break None;
+            };
+            let watched = active.watched();
+            match active.advance(&mut self.outbox, world.now_ms()).await {
+                Ok(_) if !active.moves() => break None,
+                Ok(pause_ms) if watched => break Some(pause_ms),
+                Ok(_) if world.now_ms() - started_ms >= TURN_MS => break Some(0),
+                Ok(_) => self.post_due(world),
+                Err(fault) => {
+                    let run = active.run;
+                    self.active = None;
+                    self.fault(Some(run), fault);
+                    break None;
+                }
+            }
+        };
+        self.post_due(world);
+        wait
+    }
+
+    /// A lost device concerns every run, so no run is named.
+    fn fault(&mut self, run: Option<RunId>, fault: Fault) {
+        let run = run.filter(|_| !matches!(fault, Fault::DeviceLost { .. }));
+        self.outbox.say(Event::Fault { run, fault });
+    }
+
+    fn post_due(&mut self, world: &impl World) {
+        if let Some(events) = self.outbox.due(world.now_ms()) {
+            world.post(&events);
+        }
+    }
+}
+
+fn refusal(check: &SelfCheck) -> Fault {
+    Fault::DeviceComputesWrongly {
+        gradient_error: check.gradient_error,
+        loss_error: check.loss_error,
+        tolerance: check.tolerance,
+    }
+}
