@@ -1,4 +1,7 @@
 //! Turns `web/locales/*.json` into checked Rust when the page is built; does nothing for any other build.
+//!
+//! What `leptos_i18n_build` would do, by the same two crates it calls. That crate also brings ICU's data exporter and with it some ninety
+//! more crates to compile (a TLS stack among them), which texts without dates, lists and currencies have no use for.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -10,19 +13,26 @@ fn main() {
 
 #[cfg(feature = "ui")]
 mod locales {
-    use std::{error::Error, path::PathBuf};
+    use std::{error::Error, fs, path::PathBuf};
 
-    use leptos_i18n_build::{Config, TranslationsInfos, options::CodegenOptions};
+    use leptos_i18n_codegen::gen_code;
+    use leptos_i18n_parser::parse_locales::{options::Config, parse_locales};
+
+    /// The generated module keeps to its own style.
+    const ATTRIBUTES: &str =
+        "#![allow(missing_docs, unreachable_pub, unused, unused_lifetimes, clippy::all, clippy::pedantic)]";
 
     pub(crate) fn generate() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed=web/locales");
         let config = Config::new("en")?.add_locale("ru")?.locales_path("web/locales");
-        let translations = TranslationsInfos::parse(config)?;
-        translations.emit_diagnostics();
-        let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-        let allowed = "#![allow(missing_docs, unreachable_pub, unused, clippy::all, clippy::pedantic, unused_lifetimes)]";
-        let options = CodegenOptions::default().gen_docs(false).top_level_attributes(Some(allowed.parse()?));
-        translations.generate_i18n_module_with_options(out.join("i18n"), options)?;
+        let locales = parse_locales(None, config)?;
+        for warning in locales.diag.warnings().iter() {
+            println!("cargo::warning={warning}");
+        }
+        let code = gen_code(&locales, None, false, Some(&ATTRIBUTES.parse()?), false)?;
+        let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join("i18n");
+        fs::create_dir_all(&out)?;
+        fs::write(out.join("mod.rs"), code.to_string())?;
         Ok(())
     }
 }
