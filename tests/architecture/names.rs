@@ -35,7 +35,16 @@ const MACHINE: &[&str] = &[
 const MACHINE_MODULES: &[&str] = &["fs", "env", "net", "process", "thread", "time"];
 
 /// Methods that wait for the device; in a browser they panic.
-const BLOCKING: &[&str] = &["into_data", "into_scalar", "to_data", "block_on"];
+const BLOCKING: &[&str] = &[
+    "into_data",
+    "into_data_as",
+    "into_data_dtype",
+    "to_data",
+    "to_data_as",
+    "to_data_dtype",
+    "into_scalar",
+    "block_on",
+];
 
 /// Libraries named outside of the rooms they belong to.
 pub(crate) fn libraries(files: &[File]) -> Vec<String> {

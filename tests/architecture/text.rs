@@ -90,11 +90,11 @@ pub(crate) fn too_long(files: &[File], most: usize) -> Vec<String> {
         .collect()
 }
 
-/// Test crates that do not say whether they run natively or in a browser; each would be built for both.
+/// Test crates (a file, or a folder with a main.rs) that do not say whether they run natively or in a browser; each would be built for both.
 pub(crate) fn unplaced_tests(files: &[File]) -> Vec<String> {
     files
         .iter()
-        .filter(|f| f.path.matches('/').count() == 1)
+        .filter(|f| f.path.matches('/').count() == 1 || f.path.ends_with("/main.rs"))
         .filter(|f| {
             !f.text
                 .lines()
