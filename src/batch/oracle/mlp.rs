@@ -2,7 +2,7 @@
 
 use super::cross_entropy::{TokenLosses, token_cross_entropy};
 
-/// Sizes of a token MLP. Parameters lie flat, one after another, in this order, each row-major with Linear weights [out][in]:
+/// Sizes of a token MLP. Parameters lie flat, one after another, in this order, each row-major with Linear weights `[out][in]`:
 /// `embed.weight` vocab x embed, `fc1.weight` hidden x embed, `fc1.bias`, `fc2.weight` vocab x hidden, `fc2.bias`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MlpShape {
