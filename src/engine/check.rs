@@ -1,13 +1,83 @@
 //! Before a device is used, it computes one small group and is compared with the f64 oracle.
 
-use super::Device;
-use crate::protocol::{Fault, SelfCheck};
+use burn::tensor::{Tensor, TensorData};
+use web_time::Instant;
+
+use super::{Device, lane::Lane, microbatch::Microbatch, model::Network, readback::Readback};
+use crate::{
+    batch::{
+        Convention, ConventionId, Example, ExampleId, GroupPlan, IGNORE_INDEX, LastGroup, PaddedBatch, Schedule,
+        ScheduleShape, Sharding, Split,
+        oracle::{Contribution, MlpShape, combine, mlp_gradient, relative_l2, token_weights},
+        plan::{EpochStart, plan_epoch},
+    },
+    protocol::{Fault, SelfCheck},
+    setup::Optimizer,
+};
+
+/// Room for a GPU's fast tanh and exp; a wrong kernel misses it by far.
+const TOLERANCE: f64 = 1e-4;
+
+const SHAPE: MlpShape = MlpShape {
+    vocab: 11,
+    embed: 6,
+    hidden: 8,
+};
 
 /// Computes the check group. The caller reports the numbers, and refuses the device where [`SelfCheck::passed`] is false
 /// (with [`Fault::DeviceComputesWrongly`], made by [`refusal`]).
 pub async fn self_check(device: &Device) -> Result<SelfCheck, Fault> {
-    let _ = device;
-    unimplemented!("being written")
+    let began = Instant::now();
+    let examples = examples();
+    let Some(group) = group(&examples) else {
+        return Err(Fault::DeviceLost {
+            reason: "the check group is empty".to_owned(),
+        });
+    };
+    let convention = Convention::of(ConventionId::TokenWeighted);
+    let parameters = parameters();
+    let (expected, expected_loss) = oracle(convention, &group, &examples, &parameters);
+
+    let device = device.clone().without_autodiff();
+    let narrow: Vec<f32> = parameters.iter().copied().map(super::microbatch::to_f32).collect();
+    let start = Tensor::<1>::from_data(TensorData::new(narrow, [parameters.len()]), &device);
+    let schedule = Schedule {
+        shape: ScheduleShape::Constant,
+        peak: 0.1,
+        warmup: 0,
+        total: 1,
+    };
+    let rule = Optimizer::Sgd { momentum: 0.0 };
+    let mut lane = Lane::new(
+        convention,
+        Network::TokenMlp(SHAPE),
+        &start,
+        group.replicas,
+        rule,
+        schedule,
+    );
+    let microbatches: Vec<Microbatch> = group
+        .microbatches
+        .iter()
+        .map(|k| Microbatch::new(&device, PaddedBatch::of(&examples, &k.ids)))
+        .collect();
+    let reduced = lane.gradient_of(&group, &microbatches);
+    let mut readback = Readback::default();
+    let gradient = readback.add(&reduced.gradient);
+    let sums: Vec<_> = reduced.sums.iter().flatten().map(|sum| readback.add(sum)).collect();
+    let values = readback.read().await?;
+    let gradient: Vec<f64> = values.of(gradient).iter().copied().map(f64::from).collect();
+    let loss: f64 = sums.into_iter().map(|sum| values.one(sum)).sum();
+    Ok(SelfCheck {
+        gradient_error: if gradient.len() == expected.len() {
+            relative_l2(&gradient, &expected)
+        } else {
+            f64::NAN
+        },
+        loss_error: (loss - expected_loss).abs() / expected_loss,
+        tolerance: TOLERANCE,
+        took_ms: began.elapsed().as_secs_f64() * 1e3,
+    })
 }
 
 /// The fault of a failed check; `None` where it passed.
@@ -17,4 +87,65 @@ pub fn refusal(check: &SelfCheck) -> Option<Fault> {
         loss_error: check.loss_error,
         tolerance: check.tolerance,
     })
+}
+
+fn oracle(convention: &Convention, group: &GroupPlan, examples: &[Example], parameters: &[f64]) -> (Vec<f64>, f64) {
+    let compute = |ids: &[ExampleId]| {
+        let batch = PaddedBatch::of(examples, ids);
+        let weights = token_weights(convention.token_weights, &batch);
+        let (losses, gradient) = mlp_gradient(SHAPE, parameters, &batch.tokens, &batch.labels, &weights);
+        Contribution {
+            loss_sum: losses.sum,
+            gradient,
+        }
+    };
+    let contributions: Vec<Contribution> = group.microbatches.iter().map(|k| compute(&k.ids)).collect();
+    let loss = contributions.iter().map(|c| c.loss_sum).sum();
+    (combine(convention, &group.facts(), &contributions), loss)
+}
+
+/// Two replicas, uneven lengths, a masked prompt and a padded row: what a real group has.
+fn group(examples: &[Example]) -> Option<GroupPlan> {
+    let order: Vec<ExampleId> = examples.iter().map(|example| example.id).collect();
+    let start = EpochStart {
+        epoch: 0,
+        first_group: 0,
+    };
+    let split = Split::new(2, 2, 2)?;
+    plan_epoch(
+        examples,
+        &order,
+        split,
+        Sharding::Interleaved,
+        LastGroup::Process,
+        start,
+    )
+    .groups
+    .into_iter()
+    .next()
+}
+
+fn examples() -> Vec<Example> {
+    let token = |e: u32, t: u32| 1 + (7 * e + 3 * t * t + 5 * t + e * t) % 10;
+    let example = |(e, length): (u32, u32)| Example {
+        id: ExampleId(e),
+        tokens: (0..length).map(|t| token(e, t)).collect(),
+        labels: (0..length)
+            .map(|t| {
+                if t < e % 2 {
+                    IGNORE_INDEX
+                } else {
+                    i32::try_from(token(e, t + 1)).unwrap_or(IGNORE_INDEX)
+                }
+            })
+            .collect(),
+    };
+    (0..).zip([7, 3, 1, 9, 5, 2, 8, 4]).map(example).collect()
+}
+
+/// Irregular and exact in f32 and f64 alike up to one rounding.
+fn parameters() -> Vec<f64> {
+    (0..SHAPE.parameters())
+        .map(|i| (((37 * i + 5) % 101) as f64 - 50.0) / 100.0)
+        .collect()
 }

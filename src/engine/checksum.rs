@@ -8,7 +8,10 @@
 /// assert_ne!(fnv1a(&[0.0]), fnv1a(&[-0.0]), "equal numbers, other bits");
 /// ```
 pub fn fnv1a(values: &[f32]) -> u64 {
-    values.iter().flat_map(|value| value.to_bits().to_le_bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    values
+        .iter()
+        .flat_map(|value| value.to_bits().to_le_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
 }

@@ -9,6 +9,17 @@
 pub mod check;
 pub mod checksum;
 pub mod device;
+pub mod gradient;
+pub mod init;
+#[cfg(feature = "gpu")]
+pub mod kernels;
+pub mod lane;
+pub mod loss;
+pub mod microbatch;
+pub mod model;
+pub mod optimizer;
+pub mod readback;
+pub mod replica;
 pub mod session;
 pub mod start;
 pub mod warm_up;

@@ -106,7 +106,13 @@ impl Golden {
     /// The network this file names.
     pub fn network(&self) -> Network {
         let file = self.json["model"].as_str().expect("names its model");
-        let model = read(&folder().join(file)).json;
+        Network::of(&read(&folder().join(file)).json)
+    }
+}
+
+impl Network {
+    /// The network of a model file.
+    pub fn of(model: &Value) -> Self {
         let order: Vec<String> = list(&model["param_order"])
             .iter()
             .map(|name| name.as_str().expect("a name").to_owned())
@@ -119,15 +125,13 @@ impl Golden {
             hidden: size("hidden"),
         };
         assert_eq!(parameters.len(), shape.parameters());
-        Network {
+        Self {
             shape,
             order,
             parameters,
         }
     }
-}
 
-impl Network {
     /// A gradient or parameter set, flat.
     pub fn flat(&self, set: &Value) -> Vec<f64> {
         flat(set, &self.order)

@@ -4,12 +4,15 @@
 
 pub mod compare;
 pub mod cross_entropy;
+mod layers;
 pub mod mlp;
 pub mod optimizer;
 pub mod recipe;
+pub mod transformer;
 
 pub use compare::{cosine, norm, relative_l2};
 pub use cross_entropy::{TokenLosses, token_cross_entropy};
 pub use mlp::{MlpShape, mlp_gradient};
 pub use optimizer::{AdamW, Optimizer, Sgd};
 pub use recipe::{Contribution, combine, token_weights};
+pub use transformer::{TransformerShape, transformer_gradient};

@@ -1,0 +1,86 @@
+//! Group after group, epoch after epoch.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use crate::{
+    batch::{
+        EpochPlan, Example, ExampleId, GroupPlan, epoch_order,
+        plan::{EpochStart, plan_epoch},
+    },
+    setup::Setup,
+};
+
+/// The groups of a run, in order, without end.
+pub(super) struct Epochs {
+    examples: Arc<[Example]>,
+    setup: Setup,
+    epoch: u32,
+    groups: VecDeque<GroupPlan>,
+    /// Left out of the epoch that `groups` belongs to.
+    dropped: Vec<ExampleId>,
+}
+
+/// A group, and who its epoch leaves out if it is the epoch's last.
+pub(super) struct Next {
+    pub(super) plan: GroupPlan,
+    pub(super) dropped: Vec<ExampleId>,
+}
+
+impl Epochs {
+    pub(super) fn new(examples: Arc<[Example]>, setup: &Setup) -> Self {
+        let mut epochs = Self {
+            examples,
+            setup: setup.clone(),
+            epoch: 0,
+            groups: VecDeque::new(),
+            dropped: Vec::new(),
+        };
+        epochs.begin(0);
+        epochs
+    }
+
+    /// Groups left in this epoch.
+    pub(super) fn groups_left(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Left out of this epoch.
+    pub(super) fn dropped(&self) -> &[ExampleId] {
+        &self.dropped
+    }
+
+    /// The next group; `None` where an epoch has none.
+    pub(super) fn next(&mut self) -> Option<Next> {
+        let plan = self.groups.pop_front()?;
+        if !self.groups.is_empty() {
+            return Some(Next {
+                plan,
+                dropped: Vec::new(),
+            });
+        }
+        let dropped = std::mem::take(&mut self.dropped);
+        self.epoch = self.epoch.saturating_add(1);
+        self.begin(plan.number + 1);
+        Some(Next { plan, dropped })
+    }
+
+    fn begin(&mut self, first_group: u64) {
+        let setup = &self.setup;
+        let count = u32::try_from(self.examples.len()).unwrap_or(u32::MAX);
+        let order = epoch_order(count, setup.shuffle.then_some(setup.seed), self.epoch);
+        let start = EpochStart {
+            epoch: self.epoch,
+            first_group,
+        };
+        let EpochPlan { groups, dropped } = plan_epoch(
+            &self.examples,
+            &order,
+            setup.split,
+            setup.sharding,
+            setup.last_group,
+            start,
+        );
+        self.groups = groups.into();
+        self.dropped = dropped;
+    }
+}

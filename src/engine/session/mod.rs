@@ -1,0 +1,235 @@
+//! One run: its lanes, what comes next, and what it reports.
+
+mod epochs;
+mod group;
+mod report;
+
+use std::sync::Arc;
+
+use burn::tensor::{Tensor, TensorData};
+use web_time::Instant;
+
+use super::{Device, init, lane::Lane, model::Network, readback::Readback};
+use crate::{
+    batch::{Convention, Counters, Example, GroupPlan},
+    data::{Corpus, DataError},
+    protocol::{Fault, GroupRow, MicrobatchRow, RunFacts},
+    setup::{Budget, Setup},
+};
+use epochs::Epochs;
+use group::Group;
+
+pub use report::READ_WHOLE;
+
+/// What one call of [`Session::advance`] did.
+#[derive(Debug)]
+pub enum Advance {
+    /// A group begins; nothing of it is computed yet.
+    Began(GroupPlan),
+    /// Work on one microbatch, over all lanes. Unwatched: one call does all of it and the row is
+    /// [`Done`](crate::protocol::CellState::Done) without lanes. Watched: a first call does the forward (row
+    /// [`Backward`](crate::protocol::CellState::Backward), no lanes), a second one the backward
+    /// ([`Done`](crate::protocol::CellState::Done), one entry a lane).
+    Microbatch(Vec<MicrobatchRow>),
+    /// The group ended: reduced, checked, and applied or skipped. All its microbatches are reduced.
+    Updated(Box<GroupRow>),
+    /// The budget is reached. Every further call says so again.
+    Finished,
+}
+
+/// One run of a Setup on a device.
+pub struct Session {
+    device: Device,
+    examples: Arc<[Example]>,
+    lanes: Vec<Lane>,
+    epochs: Epochs,
+    budget: Budget,
+    group: Option<Box<Group>>,
+    seen: Seen,
+    /// Whether gradients and parameters are read back whole; see [`READ_WHOLE`].
+    whole: bool,
+    facts: RunFacts,
+    worked_ms: f64,
+}
+
+/// Which example IDs a run has met.
+struct Seen {
+    met: Vec<bool>,
+    count: u64,
+}
+
+impl Session {
+    /// Makes the first parameters of every lane. Nothing is computed yet.
+    pub fn new(device: &Device, setup: &Setup, corpus: Corpus) -> Result<Self, Fault> {
+        let network = Network::new(setup.model, corpus.vocabulary.characters.len() + 1);
+        let start = init::parameters(&network, &setup.start, &corpus.vocabulary, setup.seed).map_err(Fault::Data)?;
+        Self::with_network(device, setup, corpus.examples, network, start)
+    }
+
+    /// A run of `network` from the given first parameters; `setup` says the rest. For fixtures with a start of their own.
+    pub fn with_network(
+        device: &Device,
+        setup: &Setup,
+        examples: Vec<Example>,
+        network: Network,
+        start: Vec<f32>,
+    ) -> Result<Self, Fault> {
+        refuse_too_long(&network, &examples).map_err(Fault::Data)?;
+        let device = device.clone().without_autodiff();
+        let parameters = start.len();
+        let start = Tensor::<1>::from_data(TensorData::new(start, [parameters]), &device);
+        let lane = |&id: &_| {
+            let replicas = setup.split.replicas.get();
+            Lane::new(
+                Convention::of(id),
+                network,
+                &start,
+                replicas,
+                setup.optimizer,
+                setup.schedule,
+            )
+        };
+        let lanes: Vec<Lane> = setup.lanes.iter().map(lane).collect();
+        let examples: Arc<[Example]> = examples.into();
+        let epochs = Epochs::new(examples.clone(), setup);
+        let groups_per_epoch = epochs.groups_left() as u64;
+        if groups_per_epoch == 0 {
+            let needed = setup.split.effective_batch();
+            return Err(Fault::Data(DataError::NoFullGroup {
+                examples: examples.len() as u64,
+                needed,
+            }));
+        }
+        let facts = RunFacts {
+            parameters: parameters as u64,
+            vocabulary: u32::try_from(network.outputs()).unwrap_or(u32::MAX),
+            examples: examples.len() as u64,
+            groups_per_epoch,
+            dropped_per_epoch: epochs.dropped().len() as u64,
+            dropped: epochs.dropped().to_vec(),
+        };
+        let whole = parameters.saturating_mul(lanes.len()) <= READ_WHOLE;
+        let seen = Seen {
+            met: vec![false; examples.len()],
+            count: 0,
+        };
+        Ok(Self {
+            device,
+            examples,
+            lanes,
+            epochs,
+            budget: setup.budget,
+            group: None,
+            seen,
+            whole,
+            facts,
+            worked_ms: 0.0,
+        })
+    }
+
+    /// What was built.
+    pub fn facts(&self) -> RunFacts {
+        self.facts.clone()
+    }
+
+    /// Counts of the first lane, by which the budget goes.
+    pub fn counters(&self) -> Counters {
+        self.lanes.first().map_or_else(Counters::default, |lane| lane.counters)
+    }
+
+    /// Whether the run stands between two groups: before [`Advance::Began`], after [`Advance::Updated`].
+    pub fn at_group_boundary(&self) -> bool {
+        self.group.is_none()
+    }
+
+    /// The microbatch that the next [`Self::advance`] works on, its place in the group's plan; `None` where it will do something else.
+    /// A host that shows work in progress reports it as waiting for its forward before it calls.
+    pub fn next_cell(&self) -> Option<u32> {
+        self.group.as_ref().and_then(|group| group.next_cell())
+    }
+
+    /// The parameters of every lane's first replica, flat, as they stand.
+    pub async fn parameters(&self) -> Result<Vec<Vec<f32>>, Fault> {
+        let mut readback = Readback::default();
+        let slots: Vec<_> = self.lanes.iter().map(|lane| readback.add(lane.parameters(0))).collect();
+        let values = readback.read().await?;
+        Ok(slots.into_iter().map(|slot| values.of(slot).to_vec()).collect())
+    }
+
+    /// From here on each replica of every lane computes its own update, as separate processes do, instead of sharing one.
+    pub fn compute_replicas_apart(&mut self) {
+        self.lanes.iter_mut().for_each(Lane::compute_replicas_apart);
+    }
+
+    /// Sums norms and distances up on the device even where parameters are few, as runs beyond [`READ_WHOLE`] do.
+    pub fn sum_on_device(&mut self) {
+        self.whole = false;
+    }
+
+    /// Does the next small thing. With `watch`, each microbatch's losses and a checksum of the parameters are read back at once;
+    /// without, there is one readback a group, at its end. May change between calls.
+    pub async fn advance(&mut self, watch: bool) -> Result<Advance, Fault> {
+        let began = Instant::now();
+        let mut advance = self.step(watch).await;
+        self.worked_ms += began.elapsed().as_secs_f64() * 1e3;
+        if let Ok(Advance::Updated(row)) = &mut advance {
+            row.elapsed_ms = self.worked_ms;
+        }
+        advance
+    }
+
+    async fn step(&mut self, watch: bool) -> Result<Advance, Fault> {
+        let Some(mut group) = self.group.take() else {
+            return Ok(self.begin());
+        };
+        if let Some(cell) = group.next_cell() {
+            let row = group
+                .work_on(cell, &self.device, &self.examples, &mut self.lanes, watch)
+                .await?;
+            self.group = Some(group);
+            return Ok(Advance::Microbatch(vec![row]));
+        }
+        let unique = self.seen.meet(&group);
+        let row = group.end(&mut self.lanes, unique, self.whole).await?;
+        Ok(Advance::Updated(Box::new(row)))
+    }
+
+    fn begin(&mut self) -> Advance {
+        if self.counters().get(self.budget.unit) >= self.budget.amount {
+            return Advance::Finished;
+        }
+        // An epoch without a group is refused when the run is built.
+        let Some(next) = self.epochs.next() else {
+            return Advance::Finished;
+        };
+        let plan = next.plan.clone();
+        self.group = Some(Box::new(Group::new(next.plan, next.dropped, &self.examples)));
+        Advance::Began(plan)
+    }
+}
+
+impl Seen {
+    /// Marks a group's examples and returns how many different ones there have been.
+    fn meet(&mut self, group: &Group) -> u64 {
+        for id in group.plan().microbatches.iter().flat_map(|k| &k.ids) {
+            if let Some(met) = usize::try_from(id.0).ok().and_then(|i| self.met.get_mut(i)) {
+                self.count += u64::from(!std::mem::replace(met, true));
+            }
+        }
+        self.count
+    }
+}
+
+fn refuse_too_long(network: &Network, examples: &[Example]) -> Result<(), DataError> {
+    let Some(longest) = network.longest() else {
+        return Ok(());
+    };
+    match examples.iter().find(|example| example.length() > longest) {
+        None => Ok(()),
+        Some(example) => Err(DataError::TooLong {
+            example: example.id.0,
+            length: example.length() as u64,
+            max: u32::try_from(longest).unwrap_or(u32::MAX),
+        }),
+    }
+}

@@ -1,0 +1,17 @@
+//! The stock-operation twins of the hand-written kernels against the f64 oracle, on the CPU device. The kernels themselves are compared
+//! with both in a browser (`tests/web_gpu.rs`).
+
+#[path = "support/loss_twins.rs"]
+mod loss_twins;
+
+use microbatch_lab::engine::{Device, loss};
+
+#[test]
+fn the_twin_of_the_token_loss_equals_the_oracle() {
+    pollster::block_on(loss_twins::equals_oracle(
+        &Device::flex(),
+        "twin",
+        1e-6,
+        loss::reference,
+    ));
+}

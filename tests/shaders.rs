@@ -1,0 +1,63 @@
+//! Every shader parses, validates and has one entry point, checked without a GPU; all failures in one report.
+
+use std::{fs, path::Path};
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+#[test]
+fn every_shader_is_valid() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders"));
+    let mut failures = Vec::new();
+    let mut checked = 0;
+    for path in shaders(folder) {
+        let source = fs::read_to_string(&path).unwrap();
+        if let Err(failure) = check(&source) {
+            failures.push(format!("{}: {failure}", path.strip_prefix(folder).unwrap().display()));
+        }
+        checked += 1;
+    }
+    assert!(checked > 0, "no shader in {}", folder.display());
+    assert!(
+        failures.is_empty(),
+        "{} of {checked} shaders:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+fn shaders(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(shaders(&path));
+        } else if path.extension().is_some_and(|extension| extension == "wgsl") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn check(source: &str) -> Result<(), String> {
+    let module = naga::front::wgsl::parse_str(source).map_err(|error| error.emit_to_string(source))?;
+    // No capability beyond those every WebGPU device has.
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+    validator
+        .validate(&module)
+        .map_err(|error| error.emit_to_string(source))?;
+    let entries: Vec<&str> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
+    if entries != ["main"] {
+        return Err(format!("one entry point named main is wanted, found {entries:?}"));
+    }
+    let waits = [
+        "workgroupBarrier",
+        "storageBarrier",
+        "workgroupUniformLoad",
+        "var<workgroup>",
+    ];
+    match waits.iter().find(|wait| source.contains(**wait)) {
+        Some(wait) => Err(format!("uses {wait}; software adapters pay for each barrier")),
+        None => Ok(()),
+    }
+}

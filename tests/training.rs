@@ -1,0 +1,335 @@
+//! Short runs on the CPU device against the same runs in plain f64, and what must hold of any run.
+
+#[path = "support/reference.rs"]
+mod reference;
+#[path = "support/short_run.rs"]
+mod short_run;
+
+use microbatch_lab::{
+    batch::{Example, ExampleId, IGNORE_INDEX},
+    data,
+    engine::{Advance, Device, Session, init, model::Network},
+    protocol::{CellState, Fault, GroupRow, Outcome, ReplicaSpread},
+    setup::{Key, Setup},
+};
+use short_run::{corpus, setup};
+
+/// float32 against float64 over a short run.
+const TOLERANCE: f64 = 1e-4;
+
+/// All rows of a run, and what it was.
+fn run(setup: &Setup, prepare: impl FnOnce(&mut Session)) -> (Vec<GroupRow>, Session) {
+    let mut session = Session::new(&Device::flex(), setup, corpus(setup)).unwrap();
+    prepare(&mut session);
+    let rows = rows(&mut session);
+    (rows, session)
+}
+
+fn rows(session: &mut Session) -> Vec<GroupRow> {
+    pollster::block_on(short_run::rows(session))
+}
+
+/// Everything but the time it took.
+fn timeless(rows: &[GroupRow]) -> Vec<GroupRow> {
+    rows.iter()
+        .map(|row| GroupRow {
+            elapsed_ms: 0.0,
+            ..row.clone()
+        })
+        .collect()
+}
+
+fn parameters(session: &Session) -> Vec<Vec<f32>> {
+    pollster::block_on(session.parameters()).unwrap()
+}
+
+fn equals_oracle(setup: &Setup) {
+    pollster::block_on(short_run::equals_oracle(&Device::flex(), setup, TOLERANCE));
+}
+
+const MODELS: [&str; 2] = ["token_mlp", "transformer"];
+
+#[test]
+fn runs_equal_the_oracle() {
+    let all = "token_weighted,mean_of_means,replica_token_mean,full_batch";
+    for model in MODELS {
+        for (optimizer, rate) in [("sgd", "0.05"), ("adamw", "0.003")] {
+            equals_oracle(&setup(&[
+                (Key::Model, model),
+                (Key::Optimizer, optimizer),
+                (Key::Rate, rate),
+                (Key::Lanes, all),
+                (Key::Lengths, "two_humped"),
+                (Key::Schedule, "linear_warmup_decay"),
+                (Key::Warmup, "4"),
+                (Key::ScheduleTotal, "20"),
+            ]));
+        }
+    }
+}
+
+#[test]
+fn conventions_with_weights_of_their_own_equal_the_oracle() {
+    let lanes = "example_mean,padding_counted,never_divided,zero_grad_each_microbatch";
+    equals_oracle(&setup(&[
+        (Key::Model, "token_mlp"),
+        (Key::Optimizer, "sgd"),
+        (Key::Rate, "0.01"),
+        (Key::Lanes, lanes),
+    ]));
+}
+
+#[test]
+fn two_layers_and_four_heads_equal_the_oracle() {
+    equals_oracle(&setup(&[(Key::Layers, "2"), (Key::Heads, "4"), (Key::Budget, "4")]));
+}
+
+#[test]
+fn the_same_setup_gives_the_same_bits() {
+    for model in MODELS {
+        let setup = setup(&[(Key::Model, model)]);
+        let (first, second) = (run(&setup, |_| {}), run(&setup, |_| {}));
+        assert_eq!(timeless(&first.0), timeless(&second.0), "{model}");
+        assert_eq!(parameters(&first.1), parameters(&second.1), "{model}");
+    }
+}
+
+#[test]
+fn watching_changes_no_number_and_parameters_stand_still_inside_a_group() {
+    let setup = setup(&[(Key::Lanes, "token_weighted,full_batch"), (Key::Budget, "3")]);
+    let unwatched = run(&setup, |_| {}).0;
+    let mut session = Session::new(&Device::flex(), &setup, corpus(&setup)).unwrap();
+    let mut groups = Vec::new();
+    let mut watched = Vec::new();
+    loop {
+        match pollster::block_on(session.advance(true)).unwrap() {
+            Advance::Began(plan) => assert_eq!(plan.number, groups.len() as u64),
+            Advance::Microbatch(rows) => watched.extend(rows.into_iter().filter(|row| row.state == CellState::Done)),
+            Advance::Updated(row) => {
+                assert_eq!(watched.len(), row.plan.microbatches.len());
+                for (k, cell) in watched.drain(..).enumerate() {
+                    assert_eq!(cell.cell as usize, k);
+                    assert_eq!(cell.lanes[0].loss_sum, Some(row.lanes[0].loss_sums[k]));
+                    let last = k + 1 == row.plan.microbatches.len();
+                    assert_eq!(cell.lanes[1].loss_sum, last.then(|| row.lanes[1].loss_sums[0]));
+                    for (cell, lane) in cell.lanes.iter().zip(&row.lanes) {
+                        assert_eq!(cell.checksum, lane.checksums.unwrap()[0]);
+                    }
+                }
+                for lane in &row.lanes {
+                    let [before, inside, after] = lane.checksums.unwrap();
+                    assert_eq!(before, inside);
+                    assert_ne!(inside, after);
+                }
+                groups.push(*row);
+            }
+            Advance::Finished => break,
+        }
+    }
+    assert_eq!(timeless(&groups), timeless(&unwatched));
+}
+
+#[test]
+fn equal_lengths_make_all_conventions_of_the_page_agree() {
+    let lanes = "token_weighted,mean_of_means,replica_token_mean,full_batch";
+    let setup = setup(&[
+        (Key::Data, "two_sources"),
+        (Key::Lengths, "list"),
+        (Key::LengthList, "8"),
+        (Key::Lanes, lanes),
+        (Key::Examples, "48"),
+    ]);
+    for row in run(&setup, |_| {}).0 {
+        for apart in row.lanes.iter().filter_map(|lane| lane.apart) {
+            assert!(apart.parameter_distance < 1e-4, "{apart:?}");
+        }
+        for lane in &row.lanes {
+            let (weighted, unweighted) = (lane.loss.token_weighted().unwrap(), lane.loss.mean_of_means().unwrap());
+            assert!((weighted - unweighted).abs() < 1e-6 * weighted);
+        }
+    }
+}
+
+#[test]
+fn uneven_lengths_part_the_lanes() {
+    let setup = setup(&[
+        (Key::Lengths, "two_humped"),
+        (Key::Optimizer, "sgd"),
+        (Key::Rate, "0.1"),
+    ]);
+    let rows = run(&setup, |_| {}).0;
+    let first = rows[0].lanes[1].apart.unwrap();
+    assert!(
+        first.gradient_relative_l2 > 0.02 && first.gradient_cosine < 0.9999,
+        "{first:?}"
+    );
+    let last = rows.last().unwrap().lanes[1].apart.unwrap();
+    assert!(last.parameter_distance > 1e-4, "{last:?}");
+    assert!(rows[0].lanes[0].apart.is_none());
+}
+
+#[test]
+fn replicas_that_compute_apart_stay_in_step_bit_for_bit() {
+    let setup = setup(&[(Key::Replicas, "3"), (Key::Budget, "5")]);
+    let (shared, _) = run(&setup, |_| {});
+    let (apart, _) = run(&setup, Session::compute_replicas_apart);
+    for (shared, apart) in shared.iter().zip(&apart) {
+        for (shared, apart) in shared.lanes.iter().zip(&apart.lanes) {
+            assert_eq!(shared.replicas, ReplicaSpread::InStep);
+            assert_eq!(apart.replicas, ReplicaSpread::Parted { largest: 0.0 });
+            assert_eq!(shared.checksums, apart.checksums);
+        }
+    }
+}
+
+#[test]
+fn sums_on_the_device_agree_with_values_read_whole() {
+    let setup = setup(&[(Key::Lengths, "two_humped")]);
+    let (whole, _) = run(&setup, |_| {});
+    let (summed, _) = run(&setup, Session::sum_on_device);
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-3 * b.abs().max(1e-3);
+    for (whole, summed) in whole
+        .iter()
+        .zip(&summed)
+        .flat_map(|(w, s)| w.lanes.iter().zip(&s.lanes))
+    {
+        assert!(close(summed.gradient_norm, whole.gradient_norm));
+        assert_eq!(summed.checksums, None);
+        assert_eq!(summed.loss_sums, whole.loss_sums);
+        if let (Some(s), Some(w)) = (summed.apart, whole.apart) {
+            assert!(close(s.gradient_cosine, w.gradient_cosine), "{s:?} {w:?}");
+            assert!(close(s.gradient_relative_l2, w.gradient_relative_l2), "{s:?} {w:?}");
+            assert!(close(s.parameter_distance, w.parameter_distance), "{s:?} {w:?}");
+        }
+    }
+}
+
+/// Six examples of one letter each; those of the second half have nothing to learn.
+fn half_masked() -> Vec<Example> {
+    let example = |i: u32| Example {
+        id: ExampleId(i),
+        tokens: vec![1 + i % 3; 3],
+        labels: vec![
+            if i < 3 {
+                i32::try_from(1 + i).unwrap()
+            } else {
+                IGNORE_INDEX
+            };
+            3
+        ],
+    };
+    (0..6).map(example).collect()
+}
+
+fn session_of(setup: &Setup, examples: Vec<Example>, start: impl FnOnce(&mut [f32])) -> Session {
+    let network = Network::new(setup.model, 5);
+    let vocabulary = corpus(setup).vocabulary;
+    let mut values = init::parameters(&network, &setup.start, &vocabulary, setup.seed).unwrap();
+    start(&mut values);
+    Session::with_network(&Device::flex(), setup, examples, network, values).unwrap()
+}
+
+#[test]
+fn a_group_without_a_supervised_token_is_reported_and_skipped() {
+    let setup = setup(&[
+        (Key::Model, "token_mlp"),
+        (Key::Microbatch, "1"),
+        (Key::Accumulation, "3"),
+        (Key::Replicas, "1"),
+        (Key::Shuffle, "no"),
+        (Key::BudgetUnit, "examples"),
+    ]);
+    let mut session = session_of(&setup, half_masked(), |_| {});
+    let rows = rows(&mut session);
+    let outcomes: Vec<Outcome> = rows.iter().map(|row| row.lanes[0].outcome).collect();
+    let [applied, nothing] = [Outcome::Applied, Outcome::NoSupervisedToken];
+    assert_eq!(outcomes, [applied, nothing, applied, nothing]);
+    let (trained, skipped) = (&rows[0].lanes[0], &rows[1].lanes[0]);
+    assert_eq!(skipped.loss.token_weighted(), None);
+    assert_eq!(
+        (skipped.counters.update_attempts, skipped.counters.applied_updates),
+        (2, 1)
+    );
+    assert_eq!(
+        (
+            skipped.counters.backwards,
+            skipped.counters.examples,
+            skipped.counters.unique_examples
+        ),
+        (3, 6, 6)
+    );
+    assert_eq!(
+        rows[2].lanes[0].checksums.unwrap()[0],
+        trained.checksums.unwrap()[2],
+        "nothing moved"
+    );
+    assert!(parameters(&session).iter().flatten().all(|x| x.is_finite()));
+}
+
+#[test]
+fn a_gradient_that_is_not_finite_changes_nothing() {
+    for whole in [true, false] {
+        let setup = setup(&[
+            (Key::Model, "token_mlp"),
+            (Key::Microbatch, "1"),
+            (Key::Accumulation, "3"),
+            (Key::Replicas, "2"),
+            (Key::BudgetUnit, "examples"),
+        ]);
+        let mut session = session_of(&setup, half_masked(), |values| values[values.len() - 2] = f32::INFINITY);
+        if !whole {
+            session.sum_on_device();
+        }
+        let before = parameters(&session);
+        let rows = rows(&mut session);
+        assert!(!rows.is_empty());
+        for lane in rows.iter().flat_map(|row| &row.lanes) {
+            assert_eq!(lane.outcome, Outcome::NonFiniteGradient);
+            assert_eq!(lane.counters.applied_updates, 0);
+            assert!(lane.checksums.is_none_or(|[before, _, after]| before == after));
+        }
+        assert_eq!(parameters(&session), before);
+    }
+}
+
+#[test]
+fn a_partial_last_group_is_processed_or_dropped_as_chosen() {
+    let common = [
+        (Key::Examples, "20"),
+        (Key::Budget, "40"),
+        (Key::BudgetUnit, "examples"),
+    ];
+    let with = |rule| setup(&[&common[..], &[(Key::LastGroup, rule)]].concat());
+    let processed = run(&with("process"), |_| {}).0;
+    assert_eq!(
+        processed.iter().map(|row| row.plan.examples()).collect::<Vec<_>>(),
+        [16, 4, 16, 4]
+    );
+    assert!(processed[1].plan.partial && processed.iter().all(|row| row.dropped.is_empty()));
+    let (dropped, session) = run(&with("drop"), |_| {});
+    assert_eq!(
+        dropped.iter().map(|row| row.plan.examples()).collect::<Vec<_>>(),
+        [16, 16, 16]
+    );
+    assert!(
+        dropped.iter().all(|row| row.dropped.len() == 4),
+        "each epoch's only group is its last"
+    );
+    assert_eq!(
+        (session.facts().groups_per_epoch, session.facts().dropped_per_epoch),
+        (1, 4)
+    );
+}
+
+#[test]
+fn a_run_that_could_never_update_is_refused() {
+    let setup = setup(&[(Key::Examples, "3"), (Key::LastGroup, "drop")]);
+    let refused = Session::new(&Device::flex(), &setup, corpus(&setup)).err();
+    assert_eq!(
+        refused,
+        Some(Fault::Data(data::DataError::NoFullGroup {
+            examples: 3,
+            needed: 16
+        }))
+    );
+}

@@ -1,0 +1,128 @@
+//! WebGPU in a browser's dedicated worker: the self-check, kernels, goldens, and training runs, each against plain f64.
+
+#![cfg(all(target_arch = "wasm32", feature = "worker", feature = "gpu"))]
+
+#[path = "support/golden.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
+mod golden;
+#[path = "support/loss_twins.rs"]
+mod loss_twins;
+#[path = "support/on_device.rs"]
+mod on_device;
+#[path = "support/reference.rs"]
+mod reference;
+#[path = "support/short_run.rs"]
+mod short_run;
+
+use std::cell::RefCell;
+
+use golden::{Case, Golden, Network};
+use microbatch_lab::{
+    batch::{Convention, oracle::relative_l2},
+    engine::{self, Device, WarmUp, kernels, loss},
+    setup::{Key, Preset, parse::parse},
+};
+use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
+use web_time::Instant;
+
+wasm_bindgen_test_configure!(run_in_dedicated_worker);
+
+/// A GPU's exp and tanh may be rough.
+const GRADIENT: f64 = 1e-5;
+/// Over a whole run.
+const RUN: f64 = 1e-4;
+
+thread_local! {
+    /// One device for all tests, as a worker has.
+    static DEVICE: RefCell<Option<Device>> = const { RefCell::new(None) };
+}
+
+async fn device() -> Device {
+    if let Some(device) = DEVICE.with_borrow(Clone::clone) {
+        return device;
+    }
+    engine::start::call_constructors_once();
+    let (device, report) = engine::device::open_gpu().await.expect("WebGPU");
+    console_log!("{report:?}");
+    DEVICE.with_borrow_mut(|slot| *slot = Some(device.clone()));
+    device
+}
+
+#[wasm_bindgen_test]
+async fn the_device_passes_its_self_check() {
+    let check = engine::self_check(&device().await).await.expect("computed");
+    console_log!("{check:?}");
+    assert!(check.passed(), "{check:?}");
+}
+
+#[wasm_bindgen_test]
+async fn the_kernel_of_the_token_loss_equals_the_oracle() {
+    loss_twins::equals_oracle(&device().await, "kernel", GRADIENT, kernels::token_loss::totals).await;
+}
+
+#[wasm_bindgen_test]
+async fn the_twin_of_the_token_loss_equals_the_oracle() {
+    loss_twins::equals_oracle(&device().await, "twin", GRADIENT, loss::reference).await;
+}
+
+#[wasm_bindgen_test]
+async fn golden_gradients() {
+    let device = device().await;
+    let json = |text: &str| serde_json::from_str(text).expect("a golden");
+    let network = Network::of(&json(include_str!("golden/model.json")));
+    let files = [
+        include_str!("golden/c01_m2_A8_D2_uneven.json"),
+        include_str!("golden/c05_m2_A4_D1_zero_mb.json"),
+        include_str!("golden/c12_m1_A2_D4_replica_without_tokens.json"),
+    ];
+    for file in files {
+        let json: serde_json::Value = json(file);
+        let golden = Golden {
+            name: json["name"].to_string(),
+            kind: String::new(),
+            json,
+        };
+        let case = Case::of(&golden);
+        for (name, expected) in golden.outputs()["variants"].as_object().expect("variants") {
+            let (id, layout) = golden::variant(name);
+            let group = case.laid_out(layout);
+            let (ours, _) = on_device::gradient(&device, &network, Convention::of(id), &group).await;
+            let error = relative_l2(&ours, &network.flat(&expected["grad"]));
+            assert!(error <= GRADIENT, "{} {name}: relative L2 {error:e}", golden.name);
+        }
+    }
+}
+
+#[wasm_bindgen_test]
+async fn the_smallest_preset_equals_the_oracle_over_50_updates_at_two_a_second() {
+    let device = device().await;
+    let preset = Preset::named("smallest").expect("a preset");
+    let setup = parse(&(preset.draft)().with(Key::Budget, "50")).expect("a setup");
+    let began = Instant::now();
+    let mut warm_up = WarmUp::new(&device, &setup, &short_run::corpus(&setup)).expect("a run");
+    while let Some(progress) = warm_up.step().await.expect("computed") {
+        console_log!("{progress:?} after {:.2} s", began.elapsed().as_secs_f64());
+    }
+    let rows = short_run::equals_oracle(&device, &setup, RUN).await;
+    let seconds = rows.last().map_or(f64::NAN, |row| row.elapsed_ms / 1e3);
+    let rate = rows.len() as f64 / seconds;
+    console_log!("{} updates in {seconds:.2} s, {rate:.1} a second", rows.len());
+    assert!(rate >= 2.0, "{rate} updates a second");
+}
+
+#[wasm_bindgen_test]
+async fn a_transformer_equals_the_oracle() {
+    let setup = short_run::setup(&[
+        (Key::Microbatch, "2"),
+        (Key::Accumulation, "2"),
+        (Key::Lanes, "token_weighted,example_mean"),
+        (Key::Budget, "5"),
+    ]);
+    let began = Instant::now();
+    let rows = short_run::equals_oracle(&device().await, &setup, RUN).await;
+    let times: Vec<f64> = rows.iter().map(|row| row.elapsed_ms).collect();
+    console_log!(
+        "transformer: {times:?} ms, {:.1} s in all",
+        began.elapsed().as_secs_f64()
+    );
+}
