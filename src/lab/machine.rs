@@ -1,6 +1,6 @@
 //! The worker and its device, as the page knows them.
 
-use crate::protocol::{DeviceReport, Fault, Preparation, RunFacts, RunId, SelfCheck};
+use crate::protocol::{Chosen, DeviceReport, Fault, Preparation, RunFacts, RunId, SelfCheck};
 
 /// Where the device stands.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,6 +41,8 @@ pub enum Transport {
 pub struct Machine {
     /// Whether the worker said Ready.
     pub ready: bool,
+    /// Which device was chosen, and why; `None` until the page has looked.
+    pub chosen: Option<Chosen>,
     /// Its device.
     pub device: DeviceState,
     /// A slow step in progress.

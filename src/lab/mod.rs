@@ -15,7 +15,7 @@ pub use msg::{Effect, Msg, OwnFile};
 pub use recording::{LaneSeries, Recording};
 pub use update::update;
 
-use crate::setup::FieldError;
+use crate::setup::{FieldError, codec::LinkError};
 
 /// Everything the page shows.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,8 @@ pub struct Lab {
     pub blueprint: Blueprint,
     /// What is wrong with the draft as it stands; empty when it parses.
     pub errors: Vec<FieldError>,
+    /// Why the link that opened the page could not be read, until dismissed.
+    pub bad_link: Option<LinkError>,
     /// The worker, its device and what the run does.
     pub machine: Machine,
     /// The current run, once one was loaded.

@@ -4,8 +4,8 @@ use super::blueprint::{Language, Theme};
 use crate::{
     batch::Unit,
     data::DataError,
-    protocol::{Command, DeviceChoice, Event, Fault, StepBy},
-    setup::{Draft, Key},
+    protocol::{Chosen, Command, DeviceChoice, Event, Fault, StepBy},
+    setup::{Draft, Key, codec::LinkError},
 };
 
 /// The person's own file, read and found to be text.
@@ -45,6 +45,12 @@ pub enum Msg {
     Pace(u32),
     /// Another device is wanted.
     Device(DeviceChoice),
+    /// The page looked and chose a device.
+    Chosen(Chosen),
+    /// The link could not be read; the default draft stays.
+    BadLink(LinkError),
+    /// The person read the message about the link.
+    DismissLink,
     /// Another horizontal axis.
     Axis(Unit),
     /// Show or hide a lane in the charts.

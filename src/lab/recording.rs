@@ -2,7 +2,7 @@
 
 use crate::{
     batch::{Counters, GroupPlan, Unit},
-    protocol::{CellState, GroupRow, MicrobatchRow, RunFacts, RunId},
+    protocol::{CellState, DeviceReport, GroupRow, MicrobatchRow, RunFacts, RunId},
     setup::{Draft, Setup},
 };
 
@@ -17,6 +17,8 @@ pub struct Recording {
     pub setup: Setup,
     /// What was built.
     pub facts: Option<RunFacts>,
+    /// The device it was loaded on.
+    pub device: Option<DeviceReport>,
     /// Ended groups, in order.
     pub groups: Vec<GroupRow>,
     /// Columns for the charts, one a lane.
@@ -79,6 +81,7 @@ impl Recording {
             draft,
             setup,
             facts: None,
+            device: None,
             groups: Vec::new(),
             lanes,
             current: None,

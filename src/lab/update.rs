@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     data::DataError,
-    protocol::{Command, Event, Fault, RunId, RunState, VERSION},
+    protocol::{ChoiceReason, Chosen, Command, DeviceChoice, DeviceKind, Event, Fault, RunId, RunState, VERSION},
     setup::{Data, Draft, Setup, parse::parse},
 };
 
@@ -34,9 +34,22 @@ pub fn update(lab: &mut Lab, msg: Msg) -> Vec<Effect> {
         }
         Msg::Device(choice) => {
             lab.blueprint.device = choice;
-            let mut effects = respawn(lab);
+            lab.machine.fault = None;
+            let mut effects = respawn(lab, choice);
             effects.push(Effect::Remember);
             effects
+        }
+        Msg::Chosen(chosen) => {
+            choose(lab, chosen);
+            Vec::new()
+        }
+        Msg::BadLink(error) => {
+            lab.bad_link = Some(error);
+            Vec::new()
+        }
+        Msg::DismissLink => {
+            lab.bad_link = None;
+            Vec::new()
         }
         Msg::Axis(unit) => {
             lab.blueprint.axis = unit;
@@ -145,6 +158,10 @@ fn load(lab: &mut Lab, then: Option<Go>) -> Vec<Effect> {
             return Vec::new();
         }
     };
+    if let DeviceState::Failed(fault) = &lab.machine.device {
+        lab.machine.fault = Some(fault.clone());
+        return Vec::new();
+    }
     lab.errors.clear();
     lab.machine.run = RunId(lab.machine.run.0 + 1);
     let run = lab.machine.run;
@@ -187,36 +204,84 @@ fn pace(lab: &Lab) -> Effect {
     })
 }
 
-fn respawn(lab: &mut Lab) -> Vec<Effect> {
+fn respawn(lab: &mut Lab, device: DeviceChoice) -> Vec<Effect> {
+    // A run that still waits for its device was never sent, so the next worker can have it.
+    let unsent = lab.machine.transport == Transport::Loading && !matches!(lab.machine.device, DeviceState::Usable(..));
     lab.machine.ready = false;
+    lab.machine.chosen = None;
     lab.machine.device = DeviceState::Starting;
     lab.machine.preparing = None;
-    lab.machine.after_load = None;
+    if !unsent {
+        lab.machine.after_load = None;
+        stop(lab);
+    }
+    vec![Effect::Respawn(device)]
+}
+
+/// What was recorded stays; the run itself lived in a worker that is gone.
+fn stop(lab: &mut Lab) {
     if matches!(
         lab.machine.transport,
         Transport::Loading | Transport::Running | Transport::Paused | Transport::Pausing
     ) {
-        // What was recorded stays; the run itself lived in the worker that ends now.
         lab.machine.transport = Transport::Failed;
     }
-    vec![Effect::Respawn(lab.blueprint.device)]
 }
 
+/// Keeps the reason why WebGPU was given up: the CPU device that follows was not asked for by the person.
+fn choose(lab: &mut Lab, chosen: Chosen) {
+    let fell_back = lab
+        .machine
+        .chosen
+        .as_ref()
+        .is_some_and(|known| known.device == chosen.device && matches!(known.reason, ChoiceReason::GpuFailed(_)));
+    if !fell_back {
+        lab.machine.chosen = Some(chosen);
+    }
+}
+
+/// A worker that worked is started again. One that never came so far would only die again: the person is told, except under
+/// [`DeviceChoice::Auto`], where the CPU device takes over from WebGPU.
 fn died(lab: &mut Lab, fault: Fault) -> Vec<Effect> {
-    let effects = respawn(lab);
+    if matches!(lab.machine.device, DeviceState::Usable(..)) {
+        let effects = respawn(lab, lab.blueprint.device);
+        lab.machine.fault = Some(fault);
+        return effects;
+    }
+    unusable(lab, fault)
+}
+
+fn unusable(lab: &mut Lab, fault: Fault) -> Vec<Effect> {
+    let on_gpu = lab
+        .machine
+        .chosen
+        .as_ref()
+        .is_some_and(|chosen| chosen.device == DeviceKind::WebGpu);
+    if lab.blueprint.device == DeviceChoice::Auto && on_gpu {
+        let effects = respawn(lab, DeviceChoice::Cpu);
+        lab.machine.chosen = Some(Chosen {
+            device: DeviceKind::Cpu,
+            reason: ChoiceReason::GpuFailed(fault),
+        });
+        return effects;
+    }
+    lab.machine.preparing = None;
+    lab.machine.after_load = None;
+    lab.machine.device = DeviceState::Failed(fault.clone());
     lab.machine.fault = Some(fault);
-    effects
+    stop(lab);
+    Vec::new()
 }
 
 fn worker(lab: &mut Lab, event: Event) -> Vec<Effect> {
     match event {
-        Event::Ready { version } if version != VERSION => {
-            lab.machine.device = DeviceState::Failed(Fault::VersionMismatch {
+        Event::Ready { version } if version != VERSION => unusable(
+            lab,
+            Fault::VersionMismatch {
                 page: VERSION,
                 worker: version,
-            });
-            Vec::new()
-        }
+            },
+        ),
         Event::Ready { .. } => {
             lab.machine.ready = true;
             vec![Effect::Send(Command::Open)]
@@ -274,9 +339,8 @@ fn faulted(lab: &mut Lab, run: Option<RunId>, fault: Fault) -> Vec<Effect> {
     match (run, &fault) {
         (Some(run), _) if run != lab.machine.run => return Vec::new(),
         (Some(_), _) => lab.machine.transport = Transport::Failed,
-        (None, Fault::NoWebGpu { .. } | Fault::DeviceComputesWrongly { .. } | Fault::DeviceLost { .. }) => {
-            lab.machine.device = DeviceState::Failed(fault.clone());
-        }
+        (None, Fault::NoWebGpu { .. } | Fault::DeviceComputesWrongly { .. }) => return unusable(lab, fault),
+        (None, Fault::DeviceLost { .. }) => return died(lab, fault),
         (None, _) => {}
     }
     lab.machine.preparing = None;
@@ -291,6 +355,9 @@ fn run_event(lab: &mut Lab, event: Event) -> Vec<Effect> {
     match event {
         Event::Loaded { facts, .. } => {
             recording.facts = Some(facts.clone());
+            if let DeviceState::Usable(report, _) = &lab.machine.device {
+                recording.device = Some(report.clone());
+            }
             lab.machine.facts = Some(facts);
             lab.machine.preparing = None;
             lab.machine.transport = Transport::Paused;
