@@ -16,7 +16,10 @@ mod locales {
     use std::{error::Error, fs, path::PathBuf};
 
     use leptos_i18n_codegen::gen_code;
-    use leptos_i18n_parser::parse_locales::{options::Config, parse_locales};
+    use leptos_i18n_parser::parse_locales::{
+        options::{Config, ParseOptions},
+        parse_locales,
+    };
 
     /// The generated module keeps to its own style.
     const ATTRIBUTES: &str =
@@ -24,7 +27,12 @@ mod locales {
 
     pub(crate) fn generate() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed=web/locales");
-        let config = Config::new("en")?.add_locale("ru")?.locales_path("web/locales");
+        // Texts are wanted as plain strings too: for attributes, and for messages put together from several.
+        let options = ParseOptions::default().interpolate_display(true);
+        let config = Config::new("en")?
+            .add_locale("ru")?
+            .locales_path("web/locales")
+            .parse_options(options);
         let locales = parse_locales(None, config)?;
         for warning in locales.diag.warnings().iter() {
             println!("cargo::warning={warning}");

@@ -1,1 +1,20 @@
-//! Being written.
+//! The page: leptos components over [`crate::lab::Lab`], its effects, and its words in English and Russian.
+//!
+//! Every panel reads the one state through memos of its own, so that a message re-renders only what it changed; everything a person
+//! does becomes one [`crate::lab::Msg`] for [`store::Store::dispatch`].
+
+pub mod app;
+mod browser;
+pub mod controls;
+mod effects;
+pub mod format;
+mod frames;
+pub mod panels;
+pub mod parts;
+mod remember;
+pub mod store;
+pub mod text;
+pub mod words;
+
+pub use app::{App, Page};
+pub use store::Store;

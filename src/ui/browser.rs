@@ -1,0 +1,98 @@
+//! The few things that are asked of the browser itself. Whatever it refuses is done without.
+
+use js_sys::{Array, Uint8Array};
+use leptos::prelude::*;
+use wasm_bindgen::JsCast as _;
+use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Url};
+
+/// The part of the address after `#`, without it.
+pub(crate) fn hash() -> String {
+    let hash = window().location().hash().unwrap_or_default();
+    hash.trim_start_matches('#').to_owned()
+}
+
+/// Changes the part after `#` without a step in the history.
+pub(crate) fn replace_hash(link: &str) {
+    let url = format!("#{link}");
+    let history = window().history();
+    if let Ok(history) = history {
+        // A page opened from a file may not do this; the link button still works.
+        let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&url));
+    }
+}
+
+/// The whole address with this part after `#`.
+pub(crate) fn address_with(link: &str) -> String {
+    let here = window().location().href().unwrap_or_default();
+    let base = here.split('#').next().unwrap_or_default();
+    format!("{base}#{link}")
+}
+
+/// Whether nobody sees the page.
+pub(crate) fn hidden() -> bool {
+    document().hidden()
+}
+
+/// Offers `text` as a file.
+pub(crate) fn download(name: &str, kind: &str, text: &str) {
+    let parts = Array::of1(&Uint8Array::from(text.as_bytes()));
+    let options = BlobPropertyBag::new();
+    options.set_type(kind);
+    let Ok(blob) = Blob::new_with_u8_array_sequence_and_options(&parts, &options) else {
+        return;
+    };
+    let Ok(url) = Url::create_object_url_with_blob(&blob) else {
+        return;
+    };
+    if let Ok(anchor) = document()
+        .create_element("a")
+        .map(|a| a.unchecked_into::<HtmlAnchorElement>())
+    {
+        anchor.set_href(&url);
+        anchor.set_download(name);
+        anchor.click();
+    }
+    let _ = Url::revoke_object_url(&url);
+}
+
+/// Puts `text` on the clipboard; false where the browser does not allow it.
+pub(crate) async fn copy(text: &str) -> bool {
+    let clipboard = js_sys::Reflect::get(&window().navigator(), &"clipboard".into());
+    let Ok(clipboard) = clipboard else { return false };
+    let write = js_sys::Reflect::get(&clipboard, &"writeText".into())
+        .ok()
+        .and_then(|f| f.dyn_into::<js_sys::Function>().ok());
+    let Some(write) = write else { return false };
+    let Ok(promise) = write.call1(&clipboard, &text.into()) else {
+        return false;
+    };
+    match promise.dyn_into::<js_sys::Promise>() {
+        Ok(promise) => wasm_bindgen_futures::JsFuture::from(promise).await.is_ok(),
+        Err(_) => false,
+    }
+}
+
+/// Remembers `text` under `name` for the next visit.
+pub(crate) fn remember(name: &str, text: &str) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = storage.set_item(name, text);
+    }
+}
+
+/// What was remembered under `name`.
+pub(crate) fn recall(name: &str) -> Option<String> {
+    window().local_storage().ok().flatten()?.get_item(name).ok().flatten()
+}
+
+/// Sets an attribute of the page's root element.
+pub(crate) fn set_root(name: &str, value: &str) {
+    if let Some(root) = document().document_element() {
+        let _ = root.set_attribute(name, value);
+    }
+}
+
+/// Whether there is room for two columns; the same width as in layout.css.
+pub(crate) fn wide() -> bool {
+    let query = window().match_media("(min-width: 56.01rem)").ok().flatten();
+    query.is_none_or(|query| query.matches())
+}

@@ -1,0 +1,94 @@
+//! How long examples are.
+
+use leptos::{html, prelude::*};
+use wasm_bindgen::JsCast as _;
+
+use super::preview::{Histogram, Preview};
+use crate::{
+    data::{DataError, check_size, parse_lengths_file, read_file},
+    lab::Msg,
+    setup::Key,
+    ui::{
+        parts::field::{ChoiceField, Keyboard, TextField, Words},
+        store::{Store, use_store},
+        text::{td_string, tr},
+    },
+};
+
+const KINDS: &[(&str, Words)] = &[
+    ("data", |l| td_string!(l, lengths.data)),
+    ("list", |l| td_string!(l, lengths.list)),
+    ("uniform", |l| td_string!(l, lengths.uniform)),
+    ("log_normal", |l| td_string!(l, lengths.log_normal)),
+    ("two_humped", |l| td_string!(l, lengths.two_humped)),
+];
+
+/// The rule, its numbers, and what it comes to.
+#[component]
+pub fn LengthFields(
+    /// What the data comes to.
+    preview: Preview,
+) -> impl IntoView {
+    view! {
+        <ChoiceField key=Key::Lengths label=|l| td_string!(l, lengths.kind) options=KINDS />
+        <TextField key=Key::LengthList label=|l| td_string!(l, lengths.list_label) keyboard=Keyboard::Text />
+        <LengthsFile />
+        <div class="three">
+            <TextField key=Key::LengthMin label=|l| td_string!(l, lengths.min) />
+            <TextField key=Key::LengthMax label=|l| td_string!(l, lengths.max) />
+            <TextField key=Key::LengthMedian label=|l| td_string!(l, lengths.median) />
+            <TextField key=Key::LengthSigma label=|l| td_string!(l, lengths.sigma) keyboard=Keyboard::Decimal />
+            <TextField key=Key::LengthShort label=|l| td_string!(l, lengths.short) />
+            <TextField key=Key::LengthLong label=|l| td_string!(l, lengths.long) />
+            <TextField key=Key::LengthLongShare label=|l| td_string!(l, lengths.long_share) keyboard=Keyboard::Decimal />
+        </div>
+        <Histogram preview=preview />
+    }
+}
+
+/// A file of lengths fills the typed list.
+#[component]
+fn LengthsFile() -> impl IntoView {
+    let store = use_store();
+    let kind = store.field(Key::Lengths);
+    let pick = NodeRef::<html::Input>::new();
+    let picked = move |_| {
+        if let Some(input) = pick.get() {
+            if let Some(file) = input.files().and_then(|files| files.get(0)) {
+                take_file(store, file);
+            }
+            input.set_value("");
+        }
+    };
+    view! {
+        <label class="file-pick" hidden=move || kind.with(|kind| kind != "list")>
+            <span>{tr!(store, lengths.from_file)}</span>
+            <input type="file" accept=".txt,.csv,text/plain" node_ref=pick on:change=picked />
+        </label>
+    }
+}
+
+fn take_file(store: Store, file: web_sys::File) {
+    // A size is a whole number far below 2^53.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "said above")]
+    let size = file.size() as u64;
+    let blob = gloo_file::Blob::from(file.unchecked_into::<web_sys::Blob>());
+    leptos::task::spawn_local(async move {
+        let lengths = async {
+            check_size(size)?;
+            let bytes = gloo_file::futures::read_as_bytes(&blob).await.unwrap_or_default();
+            parse_lengths_file(&read_file(&bytes)?)
+        };
+        match lengths.await {
+            Ok(lengths) => {
+                let list = lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                store.dispatch(Msg::Edit(Key::LengthList, list));
+            }
+            Err(error) => refuse(store, error),
+        }
+    });
+}
+
+fn refuse(store: Store, error: DataError) {
+    store.dispatch(Msg::OwnFile(Err(error)));
+}

@@ -1,0 +1,12 @@
+//! What the person sets: the experiment and its run.
+
+pub mod data;
+pub mod header;
+pub mod lanes;
+pub mod lengths;
+pub mod presets;
+pub mod preview;
+pub mod recipe;
+pub mod split;
+pub mod topology;
+pub mod transport;

@@ -1,0 +1,71 @@
+//! The experiments on the first screen.
+
+use leptos::prelude::*;
+
+use crate::{
+    lab::{Msg, Transport},
+    setup::PRESETS,
+    ui::{
+        store::{Store, use_store},
+        text::tr,
+        words::names,
+    },
+};
+
+/// A row of presets; the one that the form equals is marked.
+#[component]
+pub fn Presets() -> impl IntoView {
+    let store = use_store();
+    let current = Memo::new(move |_| {
+        store
+            .draft
+            .with(|draft| PRESETS.iter().position(|preset| (preset.draft)() == *draft))
+    });
+    view! {
+        <section class="presets" aria-labelledby="presets-title">
+            <h2 id="presets-title">{tr!(store, presets.title)}</h2>
+            <ul>
+                {PRESETS
+                    .iter()
+                    .enumerate()
+                    .map(|(at, preset)| {
+                        let name = preset.name;
+                        view! {
+                            <li>
+                                <button
+                                    type="button"
+                                    aria-pressed=move || (current.get() == Some(at)).to_string()
+                                    title=move || names::preset(store.locale.get(), name).1
+                                    on:click=move |_| choose(store, at)
+                                >
+                                    {move || names::preset(store.locale.get(), name).0}
+                                </button>
+                            </li>
+                        }
+                    })
+                    .collect_view()}
+            </ul>
+            <p class="preset-about">
+                {move || {
+                    let about = current.get().and_then(|at| PRESETS.get(at));
+                    about.map(|preset| names::preset(store.locale.get(), preset.name).1)
+                }}
+            </p>
+        </section>
+    }
+}
+
+/// Fills the form. A run that stands still makes room for the new experiment; a running one goes on.
+fn choose(store: Store, at: usize) {
+    let Some(preset) = PRESETS.get(at) else { return };
+    let replace = Msg::Replace((preset.draft)());
+    let still = matches!(
+        store.transport.get_untracked(),
+        Transport::Paused | Transport::Finished | Transport::Failed | Transport::Loading
+    );
+    if still {
+        store.dispatch_all([replace, Msg::Reset]);
+    } else {
+        store.dispatch(replace);
+    }
+}

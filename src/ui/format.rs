@@ -1,0 +1,132 @@
+//! Numbers as people read them, the same in every language: a point for decimals, as in the fields and the journal.
+
+/// Parts thousands from five digits on; a narrow space that does not break.
+const THIN: char = '\u{202f}';
+
+/// A count.
+pub fn count(n: u64) -> String {
+    group(&n.to_string())
+}
+
+/// A sum written into arithmetic: six significant digits, no idle zeros, so that 7168.0 reads 7168.
+pub fn sum(x: f64) -> String {
+    significant(x, 6)
+}
+
+/// A result: five significant digits.
+pub fn value(x: f64) -> String {
+    significant(x, 5)
+}
+
+/// A small relative error.
+pub fn error(x: f64) -> String {
+    if x == 0.0 { "0".to_owned() } else { format!("{x:.1e}") }
+}
+
+/// Bytes, in the largest binary unit that keeps at least 1.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut amount = n as f64;
+    let mut unit = "B";
+    for next in UNITS {
+        if amount < 1024.0 {
+            break;
+        }
+        amount /= 1024.0;
+        unit = next;
+    }
+    format!("{} {unit}", significant(amount, 4))
+}
+
+/// Minutes and seconds, with hours where there are any.
+pub fn clock(ms: f64) -> String {
+    if !ms.is_finite() || ms < 0.0 {
+        return "–".to_owned();
+    }
+    let seconds = (ms / 1000.0).round();
+    let (hours, minutes, rest) = (
+        (seconds / 3600.0).floor(),
+        (seconds % 3600.0 / 60.0).floor(),
+        seconds % 60.0,
+    );
+    if hours > 0.0 {
+        format!("{hours:.0}:{minutes:02.0}:{rest:02.0}")
+    } else {
+        format!("{minutes:.0}:{rest:02.0}")
+    }
+}
+
+/// The first half of a checksum: enough to see by eye whether two are the same.
+pub fn checksum(bits: u64) -> String {
+    format!("{:08x}", bits >> 32)
+}
+
+/// `x` with `digits` significant digits, without idle zeros; powers of ten only where plain digits would mislead.
+fn significant(x: f64, digits: i32) -> String {
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    if !x.is_finite() {
+        return if x.is_nan() {
+            "–".to_owned()
+        } else {
+            format!("{x}").replace("inf", "∞")
+        };
+    }
+    let magnitude = x.abs().log10().floor();
+    if !(-4.0..9.0).contains(&magnitude) {
+        return format!("{x:.2e}");
+    }
+    // Between -4 and 8, so the conversion is exact.
+    #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+    let places = usize::try_from(digits - 1 - magnitude as i32).unwrap_or(0);
+    let text = format!("{x:.places$}");
+    if text.contains('.') {
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let fraction = fraction.trim_end_matches('0');
+        let point = if fraction.is_empty() { "" } else { "." };
+        format!("{}{point}{fraction}", group(whole))
+    } else {
+        group(&text)
+    }
+}
+
+fn group(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("−", rest));
+    let mut out = String::from(sign);
+    for (at, digit) in digits.chars().enumerate() {
+        if digits.len() > 4 && at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(THIN);
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_people_write_them() {
+        let cases: &[(f64, &str)] = &[
+            (7168.0, "7168"),
+            (3.5, "3.5"),
+            (3.499_999_99, "3.5"),
+            (152.381_74, "152.382"),
+            (12_345_678.0, "12\u{202f}345\u{202f}678"),
+            (-0.25, "−0.25"),
+            (0.0, "0"),
+            (f64::NAN, "–"),
+            (0.000_012_3, "1.23e-5"),
+        ];
+        for (x, text) in cases {
+            assert_eq!(sum(*x), *text);
+        }
+        assert_eq!(count(2048), "2048");
+        assert_eq!(count(20_480), "20\u{202f}480");
+        assert_eq!(bytes(8 * 1024 * 1024), "8 MiB");
+        assert_eq!(clock(61_400.0), "1:01");
+        assert_eq!(clock(3_725_000.0), "1:02:05");
+    }
+}

@@ -1,0 +1,178 @@
+//! The lanes side by side: the loss of the last group, counted both ways, with what was divided by what.
+
+use leptos::prelude::*;
+
+use super::loss_words;
+use crate::{
+    batch::{Convention, ConventionId, GroupPlan},
+    lab::Recording,
+    protocol::{GroupRow, LaneRow, Outcome},
+    ui::{
+        format,
+        parts::lane_mark::LaneMark,
+        store::use_store,
+        text::{td_string, tr},
+        words::names,
+    },
+};
+
+/// All cards.
+#[component]
+pub fn LaneCards() -> impl IntoView {
+    let store = use_store();
+    view! {
+        <section class="cards" aria-labelledby="cards-title">
+            <h2 id="cards-title" class="sr-only">{tr!(store, card.group_loss)}</h2>
+            <For
+                each=move || store.lanes.get().into_iter().enumerate()
+                key=|lane| *lane
+                children=|(lane, id)| view! { <LaneCard lane=lane id=id /> }
+            />
+        </section>
+    }
+}
+
+/// What a card says, as text.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Card {
+    outcome: Option<Outcome>,
+    weighted: String,
+    weighted_value: String,
+    unweighted: String,
+    unweighted_value: String,
+    trained_on: Option<String>,
+    norm: String,
+    rate: String,
+}
+
+impl Card {
+    fn of(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Self {
+        let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::value);
+        Self {
+            outcome: Some(lane.outcome),
+            weighted: loss_words::weighted(lane),
+            weighted_value: text(lane.loss.token_weighted()),
+            unweighted: loss_words::unweighted(plan, lane),
+            unweighted_value: text(lane.loss.mean_of_means()),
+            trained_on: loss_words::trained_on(id, plan, lane).map(format::value),
+            norm: format::value(lane.gradient_norm),
+            rate: format::value(lane.rate),
+        }
+    }
+
+    fn read(id: ConventionId, lane: usize) -> impl Fn(&Recording, &GroupRow) -> Self {
+        move |_, row| {
+            row.lanes
+                .get(lane)
+                .map(|one| Self::of(id, &row.plan, one))
+                .unwrap_or_default()
+        }
+    }
+}
+
+/// Which of the two numbers a convention follows, if it is one of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    Weighted,
+    Unweighted,
+    Neither,
+}
+
+fn follows(id: ConventionId) -> Follows {
+    match id {
+        ConventionId::MeanOfMeans => Follows::Unweighted,
+        _ if Convention::of(id).correct => Follows::Weighted,
+        _ => Follows::Neither,
+    }
+}
+
+#[component]
+fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
+    let store = use_store();
+    let card = Memo::new(move |_| store.last(Card::read(id, lane)));
+    let title = format!("lane-{}-title", lane + 1);
+    let labelled_by = title.clone();
+    let convention = Convention::of(id);
+    let with =
+        move |read: fn(&Card) -> String| move || card.with(|card| card.as_ref().map_or_else(|| "–".to_owned(), read));
+    view! {
+        <article class="card" data-lane={lane + 1} aria-labelledby=labelled_by>
+            <header>
+                <LaneMark lane=lane />
+                <h3 id=title>{move || names::convention(store.locale.get(), id)}</h3>
+                <code class="formula">{convention.formula}</code>
+            </header>
+            <div class="losses">
+                <LossNumber
+                    label=Signal::derive(tr!(store, card.weighted))
+                    value=Signal::derive(with(|card| card.weighted_value.clone()))
+                    arithmetic=Signal::derive(with(|card| card.weighted.clone()))
+                    followed=follows(id) == Follows::Weighted
+                />
+                <LossNumber
+                    label=Signal::derive(tr!(store, card.unweighted))
+                    value=Signal::derive(with(|card| card.unweighted_value.clone()))
+                    arithmetic=Signal::derive(with(|card| card.unweighted.clone()))
+                    followed=follows(id) == Follows::Unweighted
+                />
+            </div>
+            <dl class="facts">
+                <div>
+                    <dt>{tr!(store, card.norm)}</dt>
+                    <dd>{with(|card| card.norm.clone())}</dd>
+                </div>
+                <div>
+                    <dt>{tr!(store, card.rate)}</dt>
+                    <dd>{with(|card| card.rate.clone())}</dd>
+                </div>
+            </dl>
+            <p class="card-note">
+                {move || {
+                    let locale = store.locale.get();
+                    card.with(|card| match card {
+                        None => Some(td_string!(locale, card.waiting).to_owned()),
+                        Some(Card { outcome: Some(Outcome::NoSupervisedToken), .. }) => {
+                            Some(td_string!(locale, card.skipped_tokens).to_owned())
+                        }
+                        Some(Card { outcome: Some(Outcome::NonFiniteGradient), .. }) => {
+                            Some(td_string!(locale, card.skipped_finite).to_owned())
+                        }
+                        Some(Card { trained_on: Some(value), .. }) if follows(id) == Follows::Neither => {
+                            Some(td_string!(locale, card.trains_on_other, value = value.clone()).to_string())
+                        }
+                        Some(_) => None,
+                    })
+                }}
+            </p>
+        </article>
+    }
+}
+
+/// One number with the division that made it.
+#[component]
+fn LossNumber(
+    label: Signal<&'static str>,
+    value: Signal<String>,
+    arithmetic: Signal<String>,
+    followed: bool,
+) -> impl IntoView {
+    let store = use_store();
+    let text = move || {
+        let (arithmetic, value) = (arithmetic.get(), value.get());
+        if arithmetic.is_empty() {
+            "–".to_owned()
+        } else {
+            format!("{arithmetic} = {value}")
+        }
+    };
+    view! {
+        <div class="loss" class:followed=followed>
+            <span class="loss-label">
+                {move || label.get()}
+                {followed.then(|| view! { <span class="follows">{tr!(store, card.trains_on)}</span> })}
+            </span>
+            <strong class="loss-value" aria-hidden="true">{move || value.get()}</strong>
+            <span class="loss-arithmetic">{text}</span>
+        </div>
+    }
+}

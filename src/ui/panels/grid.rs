@@ -1,0 +1,193 @@
+//! The group being worked on: one row a replica, one column an accumulated microbatch.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::group_view::{CellView, GroupView};
+use crate::{
+    protocol::CellState,
+    ui::{
+        format,
+        store::use_store,
+        text::{Locale, td_string, tr},
+        words::names,
+    },
+};
+
+/// The group's table.
+#[component]
+pub fn GroupGrid() -> impl IntoView {
+    let store = use_store();
+    let lane = RwSignal::new(0_usize);
+    let group = Memo::new(move |_| {
+        let lane = lane.get();
+        // Built anew with each message, compared by content.
+        store.follow(move |lab| GroupView::of(lab, lane).map(Arc::new))
+    });
+    let shape = Memo::new(move |_| group.with(|group| group.as_ref().map(|group| (group.rows, group.columns))));
+    let title = move || {
+        let locale = store.locale.get();
+        group.with(|group| match group {
+            Some(group) => td_string!(locale, grid.title, number = format::count(group.number)).to_string(),
+            None => td_string!(locale, grid.title_none).to_owned(),
+        })
+    };
+    let about = move || {
+        let locale = store.locale.get();
+        group.with(|group| {
+            let group = group.as_ref()?;
+            let (d, a) = (group.replicas, group.accumulation);
+            let mut parts = vec![
+                td_string!(locale, grid.about, d, a).to_string(),
+                td_string!(locale, grid.epoch, n = group.epoch).to_string(),
+            ];
+            if group.partial {
+                parts.push(td_string!(locale, grid.partial).to_owned());
+            }
+            parts.push(td_string!(locale, grid.denominator, n = format::count(group.supervised)).to_string());
+            let (shown, all) = group.shown;
+            if shown < all {
+                let (shown, all) = (format::count(shown), format::count(all));
+                parts.push(td_string!(locale, grid.clipped, shown, all).to_string());
+            }
+            Some(parts.join(" · "))
+        })
+    };
+    view! {
+        <section class="panel grid-panel" aria-labelledby="grid-title">
+            <header class="panel-head">
+                <h2 id="grid-title">{title}</h2>
+                <label class="pick">
+                    <span>{tr!(store, grid.lane)}</span>
+                    <select on:change=move |event| lane.set(event_target_value(&event).parse().unwrap_or(0))>
+                        <For
+                            each=move || store.lanes.get().into_iter().enumerate()
+                            key=|lane| *lane
+                            children=move |(at, id)| {
+                                view! {
+                                    <option value=at.to_string() selected=move || lane.get() == at>
+                                        {move || format!("{} · {}", at + 1, names::convention(store.locale.get(), id))}
+                                    </option>
+                                }
+                            }
+                        />
+                    </select>
+                </label>
+            </header>
+            <p class="about">{about}</p>
+            <div class="grid-scroll" tabindex="0" role="region" aria-labelledby="grid-title">
+                {move || match shape.get() {
+                    Some((rows, columns)) => view! { <Cells group=group rows=rows columns=columns /> }.into_any(),
+                    None => view! { <p class="empty">{tr!(store, grid.empty)}</p> }.into_any(),
+                }}
+            </div>
+        </section>
+    }
+}
+
+#[component]
+fn Cells(group: Memo<Option<Arc<GroupView>>>, rows: u32, columns: u32) -> impl IntoView {
+    let store = use_store();
+    view! {
+        <table class="grid">
+            <thead>
+                <tr>
+                    <td></td>
+                    {(1..=columns)
+                        .map(|n| {
+                            view! {
+                                <th scope="col">{move || td_string!(store.locale.get(), grid.index, n = n).to_string()}</th>
+                            }
+                        })
+                        .collect_view()}
+                </tr>
+            </thead>
+            <tbody>
+                {(0..rows)
+                    .map(|replica| {
+                        view! {
+                            <tr>
+                                <th scope="row">
+                                    {move || td_string!(store.locale.get(), grid.replica, n = replica + 1).to_string()}
+                                </th>
+                                {(0..columns)
+                                    .map(|index| view! { <Cell group=group replica=replica index=index /> })
+                                    .collect_view()}
+                            </tr>
+                        }
+                    })
+                    .collect_view()}
+            </tbody>
+        </table>
+    }
+}
+
+#[component]
+fn Cell(group: Memo<Option<Arc<GroupView>>>, replica: u32, index: u32) -> impl IntoView {
+    let store = use_store();
+    let cell =
+        Memo::new(move |_| group.with(|group| group.as_ref().and_then(|group| group.cell(replica, index).cloned())));
+    let state = move || cell.with(|cell| cell.as_ref().map_or("absent", |cell| name(cell.state)));
+    let words = move || {
+        let locale = store.locale.get();
+        cell.with(|cell| {
+            cell.as_ref()
+                .map_or(td_string!(locale, grid.absent), |cell| state_words(locale, cell.state))
+        })
+    };
+    let text =
+        move |read: fn(&CellView) -> String| move || cell.with(|cell| cell.as_ref().map(read).unwrap_or_default());
+    let percent = move |read: fn(&CellView) -> u64| {
+        move || {
+            cell.with(|cell| {
+                let Some(cell) = cell else { return "0%".to_owned() };
+                let positions = (cell.supervised + cell.padded + cell.context).max(1);
+                format!("{:.1}%", 100.0 * cell.share * read(cell) as f64 / positions as f64)
+            })
+        }
+    };
+    view! {
+        <td class="cell" data-state=state>
+            <span class="cell-state">{words}</span>
+            <span class="cell-loss">{text(|cell| cell.loss.map(format::value).unwrap_or_default())}</span>
+            <span class="cell-bar" aria-hidden="true">
+                <i class="bar-supervised" style:width=percent(|cell| cell.supervised)></i>
+                <i class="bar-context" style:width=percent(|cell| cell.context)></i>
+                <i class="bar-padded" style:width=percent(|cell| cell.padded)></i>
+            </span>
+            <span class="cell-tokens">
+                {move || {
+                    let locale = store.locale.get();
+                    cell.with(|cell| {
+                        let cell = cell.as_ref()?;
+                        let (supervised, padded) = (format::count(cell.supervised), format::count(cell.padded));
+                        Some(td_string!(locale, grid.tokens, supervised, padded).to_string())
+                    })
+                }}
+            </span>
+            <span class="cell-ids">{text(|cell| format!("# {}", cell.ids))}</span>
+        </td>
+    }
+}
+
+/// The name that the style sheets know.
+fn name(state: CellState) -> &'static str {
+    match state {
+        CellState::Waiting => "waiting",
+        CellState::Forward => "forward",
+        CellState::Backward => "backward",
+        CellState::Done => "done",
+        CellState::Reduced => "reduced",
+    }
+}
+
+fn state_words(locale: Locale, state: CellState) -> &'static str {
+    match state {
+        CellState::Waiting => td_string!(locale, grid.waiting),
+        CellState::Forward => td_string!(locale, grid.forward),
+        CellState::Backward => td_string!(locale, grid.backward),
+        CellState::Done => td_string!(locale, grid.done),
+        CellState::Reduced => td_string!(locale, grid.reduced),
+    }
+}

@@ -1,0 +1,134 @@
+//! A group's loss as written arithmetic.
+
+use crate::{
+    batch::{Convention, ConventionId, GroupPlan, Pass, TokenWeights},
+    protocol::LaneRow,
+    ui::format,
+};
+
+/// Up to this many microbatch means are written out.
+const MEANS_WRITTEN: usize = 4;
+
+/// `7168 / 2048`, the loss sum by the supervised tokens; empty where nothing was scored.
+pub fn weighted(lane: &LaneRow) -> String {
+    if lane.loss.supervised == 0 {
+        return String::new();
+    }
+    format!(
+        "{} / {}",
+        format::sum(lane.loss.loss_sum),
+        format::count(lane.loss.supervised)
+    )
+}
+
+/// `(2 + 4) / 2`, the microbatch means by their number; their sum alone where they are many.
+pub fn unweighted(plan: &GroupPlan, lane: &LaneRow) -> String {
+    if lane.loss.means == 0 {
+        return String::new();
+    }
+    let scored = plan
+        .microbatches
+        .iter()
+        .zip(&lane.loss_sums)
+        .filter(|(k, _)| k.facts.supervised > 0);
+    let means: Vec<String> = scored
+        .map(|(k, sum)| format::sum(sum / k.facts.supervised as f64))
+        .collect();
+    let written = means.len() as u64 == lane.loss.means && (2..=MEANS_WRITTEN).contains(&means.len());
+    let numerator = if written {
+        format!("({})", means.join(" + "))
+    } else {
+        format::sum(lane.loss.sum_of_means)
+    };
+    format!("{numerator} / {}", format::count(lane.loss.means))
+}
+
+/// The number whose gradient this lane follows: `1/D · Σ coefficient_k · S_k`. `None` where the reported sums do not tell it.
+pub fn trained_on(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Option<f64> {
+    let convention = Convention::of(id);
+    if convention.pass == Pass::Whole {
+        return lane.loss.token_weighted();
+    }
+    if convention.token_weights != TokenWeights::Uniform || lane.loss_sums.len() != plan.microbatches.len() {
+        return None;
+    }
+    let facts = plan.facts();
+    let sum: f64 = (facts.microbatches.iter().zip(&lane.loss_sums))
+        .filter(|(k, _)| k.supervised > 0)
+        .map(|(k, sum)| convention.coefficient(&facts, k) * sum)
+        .sum();
+    Some(sum / f64::from(plan.replicas.max(1)))
+}
+
+/// How the number that a lane follows arises from the group's sums and counts, written out as far as it stays readable.
+pub fn derivation(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Option<String> {
+    let value = format::value(trained_on(id, plan, lane)?);
+    let steps = match id {
+        ConventionId::TokenWeighted | ConventionId::FullBatch => all_by_all(plan, lane),
+        ConventionId::MeanOfMeans => means(plan, lane),
+        ConventionId::ReplicaTokenMean => replica_means(plan, lane),
+        _ => "Σ c · S / D".to_owned(),
+    };
+    Some(format!("{steps} = {value}"))
+}
+
+/// `(1024 + 6144) / (512 + 1536) = 7168 / 2048`
+fn all_by_all(plan: &GroupPlan, lane: &LaneRow) -> String {
+    let few = (2..=MEANS_WRITTEN).contains(&plan.microbatches.len()) && lane.loss_sums.len() == plan.microbatches.len();
+    if !few {
+        return weighted(lane);
+    }
+    let sums = joined(lane.loss_sums.iter().map(|&sum| format::sum(sum)));
+    let counts = joined(plan.microbatches.iter().map(|k| format::count(k.facts.supervised)));
+    format!("({sums}) / ({counts}) = {}", weighted(lane))
+}
+
+/// `(1024 / 512 + 6144 / 1536) / 2 = (2 + 4) / 2`
+fn means(plan: &GroupPlan, lane: &LaneRow) -> String {
+    let short = unweighted(plan, lane);
+    let scored = plan
+        .microbatches
+        .iter()
+        .zip(&lane.loss_sums)
+        .filter(|(k, _)| k.facts.supervised > 0);
+    let parts: Vec<String> = scored
+        .map(|(k, sum)| format!("{} / {}", format::sum(*sum), format::count(k.facts.supervised)))
+        .collect();
+    if !(2..=MEANS_WRITTEN).contains(&parts.len()) {
+        return short;
+    }
+    format!("({}) / {} = {short}", parts.join(" + "), parts.len())
+}
+
+/// `(320 / 100 + 900 / 300) / 2`, one division a replica.
+fn replica_means(plan: &GroupPlan, lane: &LaneRow) -> String {
+    let facts = plan.facts();
+    let replica = |d: u32| -> f64 {
+        let own = facts
+            .microbatches
+            .iter()
+            .zip(&lane.loss_sums)
+            .filter(|(k, _)| k.replica == d);
+        own.map(|(_, sum)| sum).sum()
+    };
+    let parts: Vec<String> = (0..plan.replicas)
+        .take(MEANS_WRITTEN)
+        .map(|d| {
+            format!(
+                "{} / {}",
+                format::sum(replica(d)),
+                format::count(facts.supervised_on(d))
+            )
+        })
+        .collect();
+    let more = if plan.replicas as usize > MEANS_WRITTEN {
+        " + …"
+    } else {
+        ""
+    };
+    format!("({}{more}) / {}", parts.join(" + "), plan.replicas)
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join(" + ")
+}

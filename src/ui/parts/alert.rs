@@ -1,0 +1,31 @@
+//! What a person must know at once, until they dismiss it.
+
+use leptos::prelude::*;
+
+use crate::ui::{store::use_store, text::tr};
+
+/// A message with a way to dismiss it and, where there is one, a way out.
+#[component]
+pub fn Alert(
+    /// What is said.
+    #[prop(into)]
+    message: Signal<String>,
+    /// Read and done with.
+    on_dismiss: Callback<()>,
+    /// Further buttons.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    let store = use_store();
+    view! {
+        <div class="alert" role="alert">
+            <p>{move || message.get()}</p>
+            <div class="alert-actions">
+                {children.map(|children| children())}
+                <button type="button" on:click=move |_| on_dismiss.run(())>
+                    {tr!(store, app.dismiss)}
+                </button>
+            </div>
+        </div>
+    }
+}

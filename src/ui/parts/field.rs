@@ -1,0 +1,144 @@
+//! One field of the form: its label, its input and the message that says what to mend.
+
+use leptos::prelude::*;
+
+use crate::{
+    lab::Msg,
+    setup::{Key, matters::matters},
+    ui::{
+        store::{Store, use_store},
+        text::Locale,
+        words,
+    },
+};
+
+/// What a phone offers for typing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keyboard {
+    /// Whole numbers.
+    #[default]
+    Whole,
+    /// Numbers with a point.
+    Decimal,
+    /// Any text.
+    Text,
+}
+
+impl Keyboard {
+    fn input_mode(self) -> &'static str {
+        match self {
+            Self::Whole => "numeric",
+            Self::Decimal => "decimal",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// A label in the reader's language.
+pub type Words = fn(Locale) -> &'static str;
+
+/// A typed value. Any text is accepted and judged; the message stands right below it.
+#[component]
+pub fn TextField(
+    /// Which field.
+    key: Key,
+    /// Its label.
+    label: Words,
+    /// What a phone offers.
+    #[prop(optional)]
+    keyboard: Keyboard,
+) -> impl IntoView {
+    let store = use_store();
+    let text = store.field(key);
+    let (id, error_id) = ids(key);
+    let error = error_of(store, key);
+    let shown = shown(store, key);
+    view! {
+        <div class="field" class:field-wide=move || keyboard == Keyboard::Text hidden=move || !shown.get()>
+            <label for=id.clone()>{move || label(store.locale.get())}</label>
+            <input
+                id=id
+                type="text"
+                inputmode=keyboard.input_mode()
+                autocomplete="off"
+                spellcheck="false"
+                prop:value=move || text.get()
+                aria-invalid=move || error.with(Option::is_some).then_some("true")
+                aria-describedby=error_id.clone()
+                on:input=move |event| store.dispatch(Msg::Edit(key, event_target_value(&event)))
+            />
+            <ErrorLine id=error_id error=error />
+        </div>
+    }
+}
+
+/// A choice among named values.
+#[component]
+pub fn ChoiceField(
+    /// Which field.
+    key: Key,
+    /// Its label.
+    label: Words,
+    /// Each value with its text.
+    options: &'static [(&'static str, Words)],
+) -> impl IntoView {
+    let store = use_store();
+    let text = store.field(key);
+    let (id, error_id) = ids(key);
+    let error = error_of(store, key);
+    let shown = shown(store, key);
+    view! {
+        <div class="field field-wide" hidden=move || !shown.get()>
+            <label for=id.clone()>{move || label(store.locale.get())}</label>
+            <select
+                id=id
+                prop:value=move || text.get()
+                aria-invalid=move || error.with(Option::is_some).then_some("true")
+                aria-describedby=error_id.clone()
+                on:change=move |event| store.dispatch(Msg::Edit(key, event_target_value(&event)))
+            >
+                {options
+                    .iter()
+                    .map(|&(value, words)| {
+                        view! {
+                            <option value=value selected=move || text.with(|text| text == value)>
+                                {move || words(store.locale.get())}
+                            </option>
+                        }
+                    })
+                    .collect_view()}
+            </select>
+            <ErrorLine id=error_id error=error />
+        </div>
+    }
+}
+
+/// Says what to do about a value. Always in the page, so that a screen reader announces it when it fills.
+#[component]
+fn ErrorLine(id: String, error: Memo<Option<String>>) -> impl IntoView {
+    view! {
+        <p class="field-error" id=id role="status">
+            {move || error.get()}
+        </p>
+    }
+}
+
+/// The element IDs of a field and of its message.
+fn ids(key: Key) -> (String, String) {
+    (format!("field-{}", key.name()), format!("field-{}-error", key.name()))
+}
+
+fn error_of(store: Store, key: Key) -> Memo<Option<String>> {
+    Memo::new(move |_| {
+        let locale = store.locale.get();
+        store.errors.with(|errors| {
+            let error = errors.iter().find(|error| error.key == key)?;
+            Some(words::problem::problem(locale, &error.problem))
+        })
+    })
+}
+
+/// A field that has no effect as things are is not shown.
+fn shown(store: Store, key: Key) -> Memo<bool> {
+    Memo::new(move |_| store.draft.with(|draft| matters(draft, key)))
+}

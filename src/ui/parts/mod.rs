@@ -1,0 +1,5 @@
+//! Small pieces that every panel is made of: native elements with a label and, where needed, a message.
+
+pub mod alert;
+pub mod field;
+pub mod lane_mark;

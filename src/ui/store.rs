@@ -1,0 +1,146 @@
+//! The one state of the page, and the one way to change it.
+
+use std::{rc::Rc, sync::Arc};
+
+use leptos::prelude::*;
+
+use super::text::Locale;
+use crate::{
+    batch::ConventionId,
+    lab::{Lab, Language, Msg, Recording, Transport, machine::DeviceState, msg::Effect, update},
+    protocol::{GroupRow, RunId},
+    setup::{Draft, FieldError, Key, Setup, parse::parse},
+};
+
+type Outside = Rc<dyn Fn(Store, Vec<Effect>)>;
+
+/// A handle to the page's state. Panels read it through memos, so that a message re-renders only what it changed.
+#[derive(Clone, Copy)]
+pub struct Store {
+    lab: RwSignal<Lab>,
+    outside: StoredValue<Outside, LocalStorage>,
+    /// The reader's language.
+    pub locale: Memo<Locale>,
+    /// The form, as typed.
+    pub draft: Memo<Draft>,
+    /// The form, where it parses.
+    pub setup: Memo<Option<Arc<Setup>>>,
+    /// What is wrong with the form.
+    pub errors: Memo<Vec<FieldError>>,
+    /// What the run does.
+    pub transport: Memo<Transport>,
+    /// Where the device stands.
+    pub device: Memo<DeviceState>,
+    /// The lanes shown: those of the run, else those of the form.
+    pub lanes: Memo<Vec<ConventionId>>,
+    /// Which run is shown and how many of its groups have ended.
+    pub ended: Memo<Option<(RunId, usize)>>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// The state, with what carries out its effects.
+    pub fn new(lab: Lab, outside: impl Fn(Self, Vec<Effect>) + 'static) -> Self {
+        let lab = RwSignal::new(lab);
+        let draft = Memo::new(move |_| lab.with(|lab| lab.blueprint.draft.clone()));
+        let setup = Memo::new(move |_| draft.with(parse).ok().map(Arc::new));
+        Self {
+            lab,
+            outside: StoredValue::new_local(Rc::new(outside)),
+            locale: Memo::new(move |_| lab.with(|lab| locale(lab.blueprint.language))),
+            draft,
+            setup,
+            errors: Memo::new(move |_| lab.with(|lab| lab.errors.clone())),
+            transport: Memo::new(move |_| lab.with(|lab| lab.machine.transport)),
+            device: Memo::new(move |_| lab.with(|lab| lab.machine.device.clone())),
+            lanes: Memo::new(move |before: Option<&Vec<ConventionId>>| lanes(lab, setup, before)),
+            ended: Memo::new(move |_| {
+                lab.with(|lab| {
+                    lab.recording
+                        .as_ref()
+                        .map(|recording| (recording.run, recording.groups.len()))
+                })
+            }),
+        }
+    }
+
+    /// Applies one message and carries out what follows from it.
+    pub fn dispatch(self, msg: Msg) {
+        self.dispatch_all([msg]);
+    }
+
+    /// Applies messages as one change, so that the page is drawn once.
+    pub fn dispatch_all(self, msgs: impl IntoIterator<Item = Msg>) {
+        let effects = self
+            .lab
+            .try_update(|lab| msgs.into_iter().flat_map(|msg| update(lab, msg)).collect::<Vec<_>>());
+        let outside = self.outside.try_get_value();
+        if let (Some(effects), Some(outside)) = (effects, outside)
+            && !effects.is_empty()
+        {
+            outside(self, effects);
+        }
+    }
+
+    /// A derived value that changes only when its own part of the state does.
+    pub fn memo<T: PartialEq + Send + Sync + 'static>(
+        self,
+        read: impl Fn(&Lab) -> T + Send + Sync + 'static,
+    ) -> Memo<T> {
+        let lab = self.lab;
+        Memo::new(move |_| lab.with(&read))
+    }
+
+    /// Reads inside another memo or view, following every change of the state.
+    pub fn follow<T>(self, read: impl FnOnce(&Lab) -> T) -> T {
+        self.lab.with(read)
+    }
+
+    /// Reads without following changes.
+    pub fn peek<T>(self, read: impl FnOnce(&Lab) -> T) -> T {
+        self.lab.with_untracked(read)
+    }
+
+    /// Reads the run shown and its last ended group, whenever another group has ended; `None` before the first.
+    pub fn last<T>(self, read: impl FnOnce(&Recording, &GroupRow) -> T) -> Option<T> {
+        self.ended.track();
+        self.lab.with_untracked(|lab| {
+            let recording = lab.recording.as_ref()?;
+            Some(read(recording, recording.groups.last()?))
+        })
+    }
+
+    /// The text of one field, as typed.
+    pub fn field(self, key: Key) -> Memo<String> {
+        let draft = self.draft;
+        Memo::new(move |_| draft.with(|draft| draft.get(key).to_owned()))
+    }
+}
+
+/// The page's state, from anywhere below the root.
+pub fn use_store() -> Store {
+    // Provided by the root before anything is drawn; a panel outside the root is a mistake of the program.
+    #[expect(clippy::expect_used, reason = "a mistake of the program, seen by the first test")]
+    use_context::<Store>().expect("the root provides the store")
+}
+
+fn locale(language: Language) -> Locale {
+    match language {
+        Language::English => Locale::en,
+        Language::Russian => Locale::ru,
+    }
+}
+
+/// While the form does not parse and nothing is recorded, what was shown stays.
+fn lanes(lab: RwSignal<Lab>, setup: Memo<Option<Arc<Setup>>>, before: Option<&Vec<ConventionId>>) -> Vec<ConventionId> {
+    let recorded = lab.with(|lab| lab.recording.as_ref().map(|recording| recording.setup.lanes.clone()));
+    recorded
+        .or_else(|| setup.with(|setup| setup.as_ref().map(|setup| setup.lanes.clone())))
+        .or_else(|| before.cloned())
+        .unwrap_or_default()
+}

@@ -1,0 +1,5 @@
+//! Words for data: each named value, problem and fault in the reader's language.
+
+pub mod fault;
+pub mod names;
+pub mod problem;

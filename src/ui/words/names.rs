@@ -1,0 +1,68 @@
+//! The names of units, conventions and presets.
+
+use crate::{
+    batch::{ConventionId, Unit},
+    ui::text::{Locale, td_string},
+};
+
+/// A unit, as the label of a count.
+pub fn unit(locale: Locale, unit: Unit) -> &'static str {
+    match unit {
+        Unit::Microbatches => td_string!(locale, units.microbatches),
+        Unit::Backwards => td_string!(locale, units.backwards),
+        Unit::UpdateAttempts => td_string!(locale, units.update_attempts),
+        Unit::AppliedUpdates => td_string!(locale, units.applied_updates),
+        Unit::Examples => td_string!(locale, units.examples),
+        Unit::UniqueExamples => td_string!(locale, units.unique_examples),
+        Unit::SupervisedTokens => td_string!(locale, units.supervised_tokens),
+        Unit::PaddedTokens => td_string!(locale, units.padded_tokens),
+    }
+}
+
+/// A convention.
+pub fn convention(locale: Locale, id: ConventionId) -> &'static str {
+    match id {
+        ConventionId::TokenWeighted => td_string!(locale, lanes.token_weighted),
+        ConventionId::FullBatch => td_string!(locale, lanes.full_batch),
+        ConventionId::MeanOfMeans => td_string!(locale, lanes.mean_of_means),
+        ConventionId::ReplicaTokenMean => td_string!(locale, lanes.replica_token_mean),
+        ConventionId::DividedTwice => td_string!(locale, lanes.divided_twice),
+        ConventionId::WeightedThenDividedByA => td_string!(locale, lanes.weighted_then_divided_by_a),
+        ConventionId::NeverDivided => td_string!(locale, lanes.never_divided),
+        ConventionId::Sum => td_string!(locale, lanes.sum),
+        ConventionId::ReplicasForgotten => td_string!(locale, lanes.replicas_forgotten),
+        ConventionId::ReplicasAndAccumulationForgotten => td_string!(locale, lanes.replicas_and_accumulation_forgotten),
+        ConventionId::PaddingCounted => td_string!(locale, lanes.padding_counted),
+        ConventionId::NominalAccumulation => td_string!(locale, lanes.nominal_accumulation),
+        ConventionId::ExampleMean => td_string!(locale, lanes.example_mean),
+        ConventionId::ZeroGradEachMicrobatch => td_string!(locale, lanes.zero_grad_each_microbatch),
+    }
+}
+
+/// A preset and what it shows; an unknown one goes by its own name.
+pub fn preset(locale: Locale, name: &'static str) -> (&'static str, &'static str) {
+    match name {
+        "sort_uneven" => (td_string!(locale, presets.sort), td_string!(locale, presets.sort_about)),
+        "512_1536" => (
+            td_string!(locale, presets.two_lengths),
+            td_string!(locale, presets.two_lengths_about),
+        ),
+        "2x8x2" => (
+            td_string!(locale, presets.thirty_two),
+            td_string!(locale, presets.thirty_two_about),
+        ),
+        "uneven_replicas" => (
+            td_string!(locale, presets.uneven_replicas),
+            td_string!(locale, presets.uneven_replicas_about),
+        ),
+        "equal_lengths" => (
+            td_string!(locale, presets.equal_lengths),
+            td_string!(locale, presets.equal_lengths_about),
+        ),
+        "smallest" => (
+            td_string!(locale, presets.smallest),
+            td_string!(locale, presets.smallest_about),
+        ),
+        other => (other, ""),
+    }
+}

@@ -1,0 +1,59 @@
+//! What is wrong with a field, and what to do about it.
+
+use crate::{
+    setup::Problem,
+    ui::{
+        format,
+        text::{Locale, td_string},
+    },
+};
+
+/// One problem in the reader's language.
+pub fn problem(locale: Locale, problem: &Problem) -> String {
+    match problem {
+        Problem::Empty => td_string!(locale, problem.empty).to_owned(),
+        Problem::NotANumber => td_string!(locale, problem.not_a_number).to_owned(),
+        Problem::NotWhole => td_string!(locale, problem.not_whole).to_owned(),
+        Problem::TooSmall { min } => td_string!(locale, problem.too_small, min = format::value(*min)).to_string(),
+        Problem::TooLarge { max } => td_string!(locale, problem.too_large, max = format::sum(*max)).to_string(),
+        Problem::ProductTooLarge { product, max } => td_string!(
+            locale,
+            problem.product_too_large,
+            product = format::count(*product),
+            max = format::count(*max)
+        )
+        .to_string(),
+        Problem::TooManyPositions { positions, max } => td_string!(
+            locale,
+            problem.too_many_positions,
+            positions = format::count(*positions),
+            max = format::count(*max)
+        )
+        .to_string(),
+        Problem::FullBatchTooLarge { positions, max } => td_string!(
+            locale,
+            problem.full_batch_too_large,
+            positions = format::count(*positions),
+            max = format::count(*max)
+        )
+        .to_string(),
+        Problem::NotOneOf { allowed } => {
+            td_string!(locale, problem.not_one_of, allowed = allowed.join(", ")).to_string()
+        }
+        Problem::BadLength { entry } => td_string!(locale, problem.bad_length, entry = *entry).to_string(),
+        Problem::LengthTooLong { entry, length, max } => td_string!(
+            locale,
+            problem.length_too_long,
+            entry = *entry,
+            length = format::count(*length),
+            max = *max
+        )
+        .to_string(),
+        Problem::TooMany { count, max } => td_string!(locale, problem.too_many, count = *count, max = *max).to_string(),
+        Problem::Repeated { name } => td_string!(locale, problem.repeated, name = name.clone()).to_string(),
+        Problem::DoesNotDivide { width } => td_string!(locale, problem.does_not_divide, width = *width).to_string(),
+        Problem::WrongOrder => td_string!(locale, problem.wrong_order).to_owned(),
+        Problem::BadStart => td_string!(locale, problem.bad_start).to_owned(),
+        Problem::StartNeedsMlp => td_string!(locale, problem.start_needs_mlp).to_owned(),
+    }
+}
