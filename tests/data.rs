@@ -1,4 +1,5 @@
 //! From a Setup to examples: what is generated, read, cut and refused.
+#![cfg(not(target_arch = "wasm32"))]
 
 #![allow(clippy::expect_used, reason = "strategies and helpers fail their test at once")]
 

@@ -1,4 +1,5 @@
 //! A Setup and its written forms: nothing a person types is lost, misread or able to break anything.
+#![cfg(not(target_arch = "wasm32"))]
 
 #![allow(clippy::expect_used, reason = "strategies and helpers fail their test at once")]
 

@@ -1,4 +1,5 @@
 //! Every shader parses, validates and has one entry point, checked without a GPU; all failures in one report.
+#![cfg(not(target_arch = "wasm32"))]
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,5 @@
 //! Short runs on the CPU device against the same runs in plain f64, and what must hold of any run.
+#![cfg(not(target_arch = "wasm32"))]
 
 #[path = "support/reference.rs"]
 mod reference;

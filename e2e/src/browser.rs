@@ -65,7 +65,9 @@ fn port_in(line: &str) -> Option<u16> {
 fn flags() -> Result<Vec<String>, Trouble> {
     let path = xtask::root().join("webdriver.json");
     let settings: Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
-    let list = settings["goog:chromeOptions"]["args"].as_array().ok_or("webdriver.json names no flags")?;
+    let list = settings["goog:chromeOptions"]["args"]
+        .as_array()
+        .ok_or("webdriver.json names no flags")?;
     Ok(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
@@ -75,7 +77,10 @@ mod tests {
 
     #[test]
     fn reads_the_port() {
-        assert_eq!(port_in("ChromeDriver was started successfully on port 40123."), Some(40123));
+        assert_eq!(
+            port_in("ChromeDriver was started successfully on port 40123."),
+            Some(40123)
+        );
         assert_eq!(port_in("Starting ChromeDriver 156.0 on port 0"), None);
     }
 

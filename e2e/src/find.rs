@@ -72,12 +72,22 @@ pub async fn names(driver: &WebDriver, role: &str) -> Result<Vec<String>, Troubl
 async fn nodes(driver: &WebDriver, role: &str) -> Result<Vec<Node>, Trouble> {
     let document = send(driver, "Runtime.evaluate", json!({"expression": "document"})).await?;
     let root = &document["result"]["objectId"];
-    let answer = send(driver, "Accessibility.queryAXTree", json!({"objectId": root, "role": role})).await?;
-    let list = answer["nodes"].as_array().ok_or("the browser gave no accessibility tree")?;
+    let answer = send(
+        driver,
+        "Accessibility.queryAXTree",
+        json!({"objectId": root, "role": role}),
+    )
+    .await?;
+    let list = answer["nodes"]
+        .as_array()
+        .ok_or("the browser gave no accessibility tree")?;
     let node = |value: &Value| {
         let hidden = value["ignored"].as_bool().unwrap_or(false);
         let name = value["name"]["value"].as_str().unwrap_or_default().to_owned();
-        value["backendDOMNodeId"].as_i64().filter(|_| !hidden).map(|id| Node { name, id })
+        value["backendDOMNodeId"]
+            .as_i64()
+            .filter(|_| !hidden)
+            .map(|id| Node { name, id })
     };
     Ok(list.iter().filter_map(node).collect())
 }
@@ -85,16 +95,29 @@ async fn nodes(driver: &WebDriver, role: &str) -> Result<Vec<Node>, Trouble> {
 /// A node of the tree as an element: marked, found by the mark, unmarked.
 async fn element(driver: &WebDriver, id: i64) -> Result<WebElement, Trouble> {
     let resolved = send(driver, "DOM.resolveNode", json!({"backendNodeId": id})).await?;
-    let mark = |declaration: &str| json!({"objectId": resolved["object"]["objectId"], "functionDeclaration": declaration});
-    send(driver, "Runtime.callFunctionOn", mark("function() { this.setAttribute('data-found', '') }")).await?;
+    let mark =
+        |declaration: &str| json!({"objectId": resolved["object"]["objectId"], "functionDeclaration": declaration});
+    send(
+        driver,
+        "Runtime.callFunctionOn",
+        mark("function() { this.setAttribute('data-found', '') }"),
+    )
+    .await?;
     let found = driver.find(By::Css("[data-found]")).await;
-    send(driver, "Runtime.callFunctionOn", mark("function() { this.removeAttribute('data-found') }")).await?;
+    send(
+        driver,
+        "Runtime.callFunctionOn",
+        mark("function() { this.removeAttribute('data-found') }"),
+    )
+    .await?;
     Ok(found?)
 }
 
 /// One command of the Chrome DevTools protocol.
 pub async fn send(driver: &WebDriver, command: &str, parameters: Value) -> Result<Value, Trouble> {
-    Ok(ChromeDevTools::new(driver.handle().clone()).execute_cdp_with_params(command, parameters).await?)
+    Ok(ChromeDevTools::new(driver.handle().clone())
+        .execute_cdp_with_params(command, parameters)
+        .await?)
 }
 
 #[cfg(test)]

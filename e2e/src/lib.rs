@@ -3,6 +3,7 @@
 pub mod browser;
 pub mod find;
 pub mod page;
+pub mod run;
 pub mod stage;
 
 pub use find::Name;

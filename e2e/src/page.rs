@@ -86,17 +86,12 @@ impl Page {
         Ok(start.elapsed())
     }
 
-    /// How far the budget is used up.
-    pub async fn progress(&self) -> Result<f64, Trouble> {
-        let script = "const bar = document.querySelector('[role=progressbar], progress'); \
-             return bar ? Number(bar.getAttribute('aria-valuenow') ?? bar.value) : null";
-        self.ask(script).await?.as_f64().ok_or_else(|| "there is no progress bar".into())
-    }
-
     /// Whole-page width and height a phone would have.
     pub async fn as_phone(&self) -> Result<(), Trouble> {
         let screen = json!({"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true});
-        send(&self.driver, "Emulation.setDeviceMetricsOverride", screen).await.map(drop)
+        send(&self.driver, "Emulation.setDeviceMetricsOverride", screen)
+            .await
+            .map(drop)
     }
 
     /// As if the system asked for `light` or `dark`.

@@ -14,7 +14,9 @@ where
     F: AsyncFnOnce(&Page) -> Result<(), Trouble>,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let result = runtime.map_err(Trouble::from).and_then(|runtime| runtime.block_on(stage(name, act)));
+    let result = runtime
+        .map_err(Trouble::from)
+        .and_then(|runtime| runtime.block_on(stage(name, act)));
     if let Err(trouble) = result {
         panic!("{name}: {trouble}");
     }
