@@ -2,18 +2,24 @@
 //!
 //! Pure: no IO, no burn, no browser. Every number the engine reports has its plain f64 twin here or in [`oracle`].
 
+pub mod clip;
 pub mod convention;
 pub mod counters;
+pub mod empty_mean;
 pub mod example;
 pub mod facts;
 pub mod losses;
+pub mod no_sync;
 pub mod oracle;
 pub mod order;
 pub mod plan;
+pub mod scaler;
 pub mod schedule;
+pub mod scheduler_clock;
 pub mod sharding;
 pub mod split;
 pub mod topology;
+pub mod zero_grad;
 
 pub use convention::{Convention, ConventionId, Pass, TokenWeights};
 pub use counters::{Counters, Unit};

@@ -1,6 +1,5 @@
 //! The f64 oracle against what real PyTorch computed, at a relative L2 error of 1e-12: one module a kind of golden.
 #![cfg(not(target_arch = "wasm32"))]
-
 #![allow(clippy::expect_used, reason = "a broken file must fail its test at once")]
 #![allow(clippy::float_cmp, reason = "signs, rates and scales are exact")]
 
@@ -30,8 +29,19 @@ const TOLERANCE: f64 = 1e-12;
 
 /// The kinds of golden that a module here reads.
 const KINDS: &[&str] = &[
-    "batchnorm", "clipping", "ddp_no_sync", "factorization", "grad_case", "grad_scaler", "lr_schedule", "optax_multisteps",
-    "optimizer", "partial_group", "seed_example", "zero_grad", "zero_tokens",
+    "batchnorm",
+    "clipping",
+    "ddp_no_sync",
+    "factorization",
+    "grad_case",
+    "grad_scaler",
+    "lr_schedule",
+    "optax_multisteps",
+    "optimizer",
+    "partial_group",
+    "seed_example",
+    "zero_grad",
+    "zero_tokens",
 ];
 
 /// Relative where there is something to be relative to; NaN agrees with NaN alone.
@@ -54,7 +64,7 @@ fn assert_same(ours: &[f64], golden: &[f64], what: &str) {
 fn every_golden_is_of_a_known_kind() {
     for golden in golden::all() {
         assert!(
-            KINDS.contains(&golden.kind.as_str())),
+            KINDS.contains(&golden.kind.as_str()),
             "{} is of unknown kind {}",
             golden.name,
             golden.kind

@@ -2,7 +2,7 @@
 
 use microbatch_lab::batch::{
     ConventionId, Example, ExampleId, GroupPlan, LastGroup, PaddedBatch, Sharding, Split,
-    oracle::{Optimizer, Sgd, norm},
+    oracle::{Accumulation, Grads, Optimizer, Sgd, norm, relative_l2},
     plan::{EpochPlan, EpochStart, plan_epoch},
 };
 use serde_json::Value;
@@ -10,21 +10,25 @@ use serde_json::Value;
 use super::{
     assert_close, assert_same,
     support::golden::{self, Golden, Group, Network, list, number, whole},
-    train::train,
+    train::{gradient, train, weighted},
 };
 
-/// The file's examples without their padding, numbered as they stand.
-fn examples(golden: &Golden) -> Vec<Example> {
+/// The rows of microbatches without their padding, as examples numbered as they stand.
+pub(super) fn unpadded<'a>(microbatches: impl IntoIterator<Item = &'a Value>) -> Vec<Example> {
     let mut examples = Vec::new();
-    for microbatch in list(&golden.inputs()["microbatches"]) {
-        let batch = golden::microbatch(microbatch);
-        let rows = batch.tokens.chunks(batch.width).zip(batch.labels.chunks(batch.width));
-        for ((tokens, labels), length) in rows.zip(list(&microbatch["lengths"])) {
+    for microbatch in microbatches {
+        let cells = |key: &str| list(&microbatch[key]).iter().map(list).collect::<Vec<_>>();
+        let rows = cells("tokens")
+            .into_iter()
+            .zip(cells("labels"))
+            .zip(list(&microbatch["lengths"]));
+        for ((tokens, labels), length) in rows {
             let (length, id) = (whole(length) as usize, u32::try_from(examples.len()).expect("few"));
+            let label = |label: &Value| label.as_i64().and_then(|n| i32::try_from(n).ok()).expect("a label");
             examples.push(Example {
                 id: ExampleId(id),
-                tokens: tokens[..length].into(),
-                labels: labels[..length].into(),
+                tokens: tokens.iter().take(length).map(whole).collect(),
+                labels: labels.iter().take(length).map(label).collect(),
             });
         }
     }
@@ -68,7 +72,7 @@ fn groups(plan: &EpochPlan, examples: &[Example]) -> Vec<Group> {
 #[test]
 fn policies() {
     for golden in golden::of_kind("partial_group") {
-        let (network, examples) = (golden.network(), examples(&golden));
+        let (network, examples) = (golden.network(), unpadded(list(&golden.inputs()["microbatches"])));
         let processed = plan(&golden, &examples, LastGroup::Process);
         let counts: Vec<u64> = processed.groups.iter().map(GroupPlan::supervised).collect();
         let expected: Vec<u64> = list(&golden.json["counts"]["per_group"])
@@ -113,5 +117,50 @@ fn check(golden: &Golden, network: &Network, groups: &[Group], id: ConventionId,
         if step.get("grad").is_some() {
             assert_same(&ours.gradient, &network.flat(&step["grad"]), &what);
         }
+    }
+}
+
+/// The tail stays in `.grad` and the next epoch's first group drags it along.
+#[test]
+fn leaked() {
+    for golden in golden::of_kind("partial_group") {
+        let (network, examples) = (golden.network(), unpadded(list(&golden.inputs()["microbatches"])));
+        let all = groups(&plan(&golden, &examples, LastGroup::Process), &examples);
+        let (tail, full) = all.split_last().expect("groups");
+        let expected = &golden.outputs()["leaked_into_next_epoch"];
+        assert_eq!(
+            full.len(),
+            whole(&expected["updates_in_epoch"]) as usize,
+            "{}",
+            golden.name
+        );
+        // The loop divides every mean by A as set.
+        let id = ConventionId::NominalAccumulation;
+        let rate = number(&golden.inputs()["sgd_lr"]);
+        let updates = train(&network, full, id, &mut Optimizer::Sgd(Sgd::new(0.0)), rate);
+        let parameters = &updates.last().expect("some").parameters;
+
+        let how = Accumulation::default();
+        let mut grads = Grads::zeros(1, parameters.len());
+        grads.accumulate(how, &tail.facts, &weighted(&network, parameters, tail, id));
+        assert_close(
+            norm(&grads.replicas[0]),
+            number(&expected["tail_grad_norm"]),
+            &golden.name,
+        );
+        grads.accumulate(how, &full[0].facts, &weighted(&network, parameters, &full[0], id));
+        assert_same(
+            &grads.replicas[0],
+            &network.flat(&expected["next_group_grad"]),
+            &golden.name,
+        );
+        let without = gradient(&network, parameters, &full[0], id);
+        assert_same(
+            &without,
+            &network.flat(&expected["next_group_grad_without_leak"]),
+            &golden.name,
+        );
+        let error = relative_l2(&grads.replicas[0], &without);
+        assert_close(error, number(&expected["rel_l2_error"]), &golden.name);
     }
 }

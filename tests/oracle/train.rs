@@ -1,12 +1,12 @@
 //! A few updates of the oracle, as a plain loop.
 
 use microbatch_lab::batch::{
-    Convention, ConventionId, TokenWeights,
+    Convention, ConventionId, MicrobatchFacts, TokenWeights,
     oracle::{AdamW, Contribution, Optimizer, Sgd, combine, mlp_gradient, token_weights},
 };
 use serde_json::Value;
 
-use super::support::golden::{Group, Network, number, numbers};
+use super::support::golden::{Golden, Group, Network, list, microbatches, number, numbers};
 
 /// Each microbatch's loss sum and its gradient, as `weights` says.
 pub(super) fn contributions(
@@ -24,6 +24,23 @@ pub(super) fn contributions(
         }
     };
     group.batches.iter().map(contribution).collect()
+}
+
+/// What each microbatch's backward adds to its replica's `.grad`, in the order of work.
+pub(super) fn weighted(network: &Network, parameters: &[f64], group: &Group, id: ConventionId) -> Vec<Vec<f64>> {
+    let convention = Convention::of(id);
+    let parts = contributions(network, parameters, group, convention.token_weights);
+    let weigh = |(k, part): (&MicrobatchFacts, &Contribution)| {
+        let factor = convention.coefficient(&group.facts, k);
+        part.gradient.iter().map(|g| factor * g).collect()
+    };
+    group.facts.microbatches.iter().zip(&parts).map(weigh).collect()
+}
+
+/// Each of `inputs.groups` on one process.
+pub(super) fn groups(golden: &Golden) -> Vec<Group> {
+    let group = |group| Group::on_one_process(&[microbatches(group)]);
+    list(&golden.inputs()["groups"]).iter().map(group).collect()
 }
 
 pub(super) fn gradient(network: &Network, parameters: &[f64], group: &Group, convention: ConventionId) -> Vec<f64> {

@@ -2,6 +2,8 @@
 //!
 //! Goldens hold these at 1e-12; these hold every device before it is used.
 
+pub mod accumulate;
+pub mod batch_norm;
 pub mod compare;
 pub mod cross_entropy;
 mod layers;
@@ -10,6 +12,8 @@ pub mod optimizer;
 pub mod recipe;
 pub mod transformer;
 
+pub use accumulate::{Accumulation, Grads};
+pub use batch_norm::{BatchNorm, Momentum};
 pub use compare::{cosine, norm, relative_l2};
 pub use cross_entropy::{TokenLosses, token_cross_entropy};
 pub use mlp::{MlpShape, mlp_gradient};
