@@ -22,8 +22,7 @@ mod locales {
     };
 
     /// The generated module keeps to its own style.
-    const ATTRIBUTES: &str =
-        "#![allow(missing_docs, unreachable_pub, unused, unused_lifetimes, clippy::all, clippy::pedantic)]";
+    const ATTRIBUTES: &str = "#![allow(missing_docs, unreachable_pub, unused, unused_lifetimes, clippy::all, clippy::pedantic, clippy::expect_used)]";
 
     pub(crate) fn generate() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed=web/locales");

@@ -86,11 +86,7 @@ impl Mounted {
     async fn type_into(&self, start: &str, text: &str) {
         let input = self.labelled(start);
         input.set_value(text);
-        let init = web_sys::EventInit::new();
-        init.set_bubbles(true);
-        input
-            .dispatch_event(&web_sys::Event::new_with_event_init_dict("input", &init).unwrap())
-            .unwrap();
+        input.dispatch_event(&web_sys::Event::new("input").unwrap()).unwrap();
         settle().await;
     }
 }
@@ -108,6 +104,7 @@ fn known_group() -> GroupRow {
             replica: 0,
             index,
             examples: 1,
+            scored_examples: 1,
             supervised,
             positions: supervised,
         },

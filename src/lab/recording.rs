@@ -122,18 +122,16 @@ impl Recording {
         }
         let number = row.plan.number;
         let ended = Some(self.groups.len());
-        match self.current.as_mut().filter(|current| current.plan.number == number) {
-            Some(current) => {
-                current.states.fill(CellState::Reduced);
-                current.ended = ended;
-            }
-            None => {
-                self.begin(row.plan.clone());
-                if let Some(current) = self.current.as_mut() {
-                    current.states.fill(CellState::Reduced);
-                    current.ended = ended;
-                }
-            }
+        if self
+            .current
+            .as_ref()
+            .is_none_or(|current| current.plan.number != number)
+        {
+            self.begin(row.plan.clone());
+        }
+        if let Some(current) = self.current.as_mut() {
+            current.states.fill(CellState::Reduced);
+            current.ended = ended;
         }
         self.groups.push(row);
     }

@@ -372,11 +372,15 @@ fn run_event(lab: &mut Lab, event: Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::Microbatches { rows, .. } => {
-            rows.into_iter().for_each(|row| recording.watch(row));
+            for row in rows {
+                recording.watch(row);
+            }
             Vec::new()
         }
         Event::Groups { rows, .. } => {
-            rows.into_iter().for_each(|row| recording.end(row));
+            for row in rows {
+                recording.end(row);
+            }
             Vec::new()
         }
         Event::State { state, .. } => {

@@ -46,7 +46,7 @@ pub(crate) fn download(name: &str, kind: &str, text: &str) {
     };
     if let Ok(anchor) = document()
         .create_element("a")
-        .map(|a| a.unchecked_into::<HtmlAnchorElement>())
+        .map(wasm_bindgen::JsCast::unchecked_into::<HtmlAnchorElement>)
     {
         anchor.set_href(&url);
         anchor.set_download(name);

@@ -123,6 +123,9 @@ impl Store {
 }
 
 /// The page's state, from anywhere below the root.
+///
+/// # Panics
+/// Outside of [`super::Page`], which is a mistake of the program.
 pub fn use_store() -> Store {
     // Provided by the root before anything is drawn; a panel outside the root is a mistake of the program.
     #[expect(clippy::expect_used, reason = "a mistake of the program, seen by the first test")]

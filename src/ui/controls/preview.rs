@@ -176,7 +176,7 @@ fn bars(store: Store, summary: &Summary) -> impl IntoView + use<> {
             <rect
                 x=format!("{:.2}", at as f64 * width)
                 y=format!("{:.2}", 48.0 - height)
-                width=format!("{:.2}", (width - 1.0).min(20.0).max(0.5))
+                width=format!("{:.2}", (width - 1.0).clamp(0.5, 20.0))
                 height=format!("{height:.2}")
             >
                 <title>{move || td_string!(store.locale.get(), lengths.bar, low, high, count = count.clone()).to_string()}</title>

@@ -95,6 +95,8 @@ fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
     let convention = Convention::of(id);
     let with =
         move |read: fn(&Card) -> String| move || card.with(|card| card.as_ref().map_or_else(|| "–".to_owned(), read));
+    let written =
+        move |read: fn(&Card) -> String| move || card.with(|card| card.as_ref().map(read).unwrap_or_default());
     view! {
         <article class="card" data-lane={lane + 1} aria-labelledby=labelled_by>
             <header>
@@ -106,13 +108,13 @@ fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
                 <LossNumber
                     label=Signal::derive(tr!(store, card.weighted))
                     value=Signal::derive(with(|card| card.weighted_value.clone()))
-                    arithmetic=Signal::derive(with(|card| card.weighted.clone()))
+                    arithmetic=Signal::derive(written(|card| card.weighted.clone()))
                     followed=follows(id) == Follows::Weighted
                 />
                 <LossNumber
                     label=Signal::derive(tr!(store, card.unweighted))
                     value=Signal::derive(with(|card| card.unweighted_value.clone()))
-                    arithmetic=Signal::derive(with(|card| card.unweighted.clone()))
+                    arithmetic=Signal::derive(written(|card| card.unweighted.clone()))
                     followed=follows(id) == Follows::Unweighted
                 />
             </div>
@@ -160,18 +162,20 @@ fn LossNumber(
     let text = move || {
         let (arithmetic, value) = (arithmetic.get(), value.get());
         if arithmetic.is_empty() {
-            "–".to_owned()
+            String::new()
         } else {
             format!("{arithmetic} = {value}")
         }
     };
     view! {
         <div class="loss" class:followed=followed>
-            <span class="loss-label">
-                {move || label.get()}
+            <span class="loss-label">{move || label.get()}</span>
+            <span class="loss-line">
+                <strong class="loss-value" aria-hidden="true">
+                    {move || value.get()}
+                </strong>
                 {followed.then(|| view! { <span class="follows">{tr!(store, card.trains_on)}</span> })}
             </span>
-            <strong class="loss-value" aria-hidden="true">{move || value.get()}</strong>
             <span class="loss-arithmetic">{text}</span>
         </div>
     }

@@ -7,6 +7,7 @@ use crate::{
     protocol::{AdapterFacts, ChoiceReason, Chosen, DeviceChoice, DeviceReport, Preparation, SelfCheck},
     ui::{
         format,
+        parts::field::Words,
         remember::device_name,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
@@ -133,7 +134,7 @@ fn DevicePick() -> impl IntoView {
             .find(|&choice| device_name(choice) == name);
         store.dispatch(Msg::Device(choice.unwrap_or_default()));
     };
-    let options: [(DeviceChoice, fn(Locale) -> &'static str); 3] = [
+    let options: [(DeviceChoice, Words); 3] = [
         (DeviceChoice::Auto, |l| td_string!(l, device.auto)),
         (DeviceChoice::Cpu, |l| td_string!(l, device.choice_cpu)),
         (DeviceChoice::WebGpu, |l| td_string!(l, device.choice_webgpu)),
