@@ -8,7 +8,7 @@ mod short_run;
 
 use microbatch_lab::{
     batch::{Example, ExampleId, IGNORE_INDEX},
-    data,
+    data::DataError,
     engine::{Advance, Device, Session, init, model::Network},
     protocol::{CellState, Fault, GroupRow, Outcome, ReplicaSpread},
     setup::{Key, Setup},
@@ -324,13 +324,36 @@ fn a_partial_last_group_is_processed_or_dropped_as_chosen() {
 
 #[test]
 fn a_run_that_could_never_update_is_refused() {
-    let setup = setup(&[(Key::Examples, "3"), (Key::LastGroup, "drop")]);
-    let refused = Session::new(&Device::flex(), &setup, corpus(&setup)).err();
+    let setup = setup(&[(Key::LastGroup, "drop"), (Key::Model, "token_mlp")]);
+    let network = Network::new(setup.model, 5);
+    let start = vec![0.0; network.parameters()];
+    let refused = Session::with_network(&Device::flex(), &setup, half_masked(), network, start).err();
     assert_eq!(
         refused,
-        Some(Fault::Data(data::DataError::NoFullGroup {
-            examples: 3,
+        Some(Fault::Data(DataError::NoFullGroup {
+            examples: 6,
             needed: 16
+        }))
+    );
+}
+
+#[test]
+fn an_example_longer_than_the_context_is_refused() {
+    let setup = setup(&[(Key::Context, "40")]);
+    let network = Network::new(setup.model, 5);
+    let long = Example {
+        id: ExampleId(0),
+        tokens: vec![1; 41],
+        labels: vec![1; 41],
+    };
+    let start = vec![0.0; network.parameters()];
+    let refused = Session::with_network(&Device::flex(), &setup, vec![long], network, start).err();
+    assert_eq!(
+        refused,
+        Some(Fault::Data(DataError::TooLong {
+            example: 0,
+            length: 41,
+            max: 40
         }))
     );
 }

@@ -48,6 +48,23 @@ async fn device() -> Device {
     device
 }
 
+/// How many compute dispatches this worker has made since the first call.
+fn launches() -> f64 {
+    let counted = "(() => {
+        const of = GPUComputePassEncoder.prototype;
+        if (globalThis.launches === undefined) {
+            globalThis.launches = 0;
+            const dispatch = of.dispatchWorkgroups;
+            of.dispatchWorkgroups = function (...sizes) { globalThis.launches++; return dispatch.apply(this, sizes); };
+        }
+        return globalThis.launches;
+    })()";
+    js_sys::eval(counted)
+        .ok()
+        .and_then(|count| count.as_f64())
+        .unwrap_or(f64::NAN)
+}
+
 #[wasm_bindgen_test]
 async fn the_device_passes_its_self_check() {
     let check = engine::self_check(&device().await).await.expect("computed");
@@ -103,10 +120,15 @@ async fn the_smallest_preset_equals_the_oracle_over_50_updates_at_two_a_second()
     while let Some(progress) = warm_up.step().await.expect("computed") {
         console_log!("{progress:?} after {:.2} s", began.elapsed().as_secs_f64());
     }
+    let before = launches();
     let rows = short_run::equals_oracle(&device, &setup, RUN).await;
+    let each = (launches() - before) / rows.len() as f64;
     let seconds = rows.last().map_or(f64::NAN, |row| row.elapsed_ms / 1e3);
     let rate = rows.len() as f64 / seconds;
-    console_log!("{} updates in {seconds:.2} s, {rate:.1} a second", rows.len());
+    console_log!(
+        "{} updates in {seconds:.2} s, {rate:.1} a second, {each:.0} launches each",
+        rows.len()
+    );
     assert!(rate >= 2.0, "{rate} updates a second");
 }
 
@@ -119,7 +141,10 @@ async fn a_transformer_equals_the_oracle() {
         (Key::Budget, "5"),
     ]);
     let began = Instant::now();
-    let rows = short_run::equals_oracle(&device().await, &setup, RUN).await;
+    let device = device().await;
+    let before = launches();
+    let rows = short_run::equals_oracle(&device, &setup, RUN).await;
+    let each = (launches() - before) / rows.len() as f64;
     let times: Vec<f64> = rows.iter().map(|row| row.elapsed_ms).collect();
     console_log!(
         "transformer: {times:?} ms, {:.1} s in all",

@@ -86,7 +86,7 @@ impl Case {
 }
 
 /// Sum, count and gradient of `totals` on `device` against the oracle, for every case.
-pub async fn equals_oracle(
+pub(crate) async fn equals_oracle(
     device: &Device,
     what: &str,
     tolerance: f64,

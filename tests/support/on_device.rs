@@ -16,7 +16,7 @@ use microbatch_lab::{
 use super::golden::{self, Group};
 
 /// The reduced gradient and the loss sum of each microbatch, from the engine.
-pub async fn gradient(
+pub(crate) async fn gradient(
     device: &Device,
     network: &golden::Network,
     convention: &'static Convention,

@@ -13,10 +13,10 @@ use microbatch_lab::{
 };
 
 /// One lane's group.
-pub struct Step {
-    pub loss_sums: Vec<f64>,
-    pub gradient_norm: f64,
-    pub parameters: Vec<f64>,
+pub(crate) struct Step {
+    pub(crate) loss_sums: Vec<f64>,
+    pub(crate) gradient_norm: f64,
+    pub(crate) parameters: Vec<f64>,
 }
 
 struct Lane {
@@ -27,7 +27,13 @@ struct Lane {
 }
 
 /// The first `groups` groups of a run, lane by lane. A group without a supervised token changes nothing and gives no steps.
-pub fn train(setup: &Setup, examples: &[Example], network: &Network, start: &[f32], groups: usize) -> Vec<Vec<Step>> {
+pub(crate) fn train(
+    setup: &Setup,
+    examples: &[Example],
+    network: &Network,
+    start: &[f32],
+    groups: usize,
+) -> Vec<Vec<Step>> {
     let lane = |&id: &_| Lane {
         convention: Convention::of(id),
         parameters: start.iter().copied().map(f64::from).collect(),
@@ -49,7 +55,7 @@ pub fn train(setup: &Setup, examples: &[Example], network: &Network, start: &[f3
 }
 
 /// The first `groups` groups, over as many epochs as they take.
-pub fn plans(setup: &Setup, examples: &[Example], groups: usize) -> Vec<GroupPlan> {
+pub(crate) fn plans(setup: &Setup, examples: &[Example], groups: usize) -> Vec<GroupPlan> {
     let mut plans: Vec<GroupPlan> = Vec::new();
     for epoch in 0.. {
         if plans.len() >= groups {
@@ -114,7 +120,12 @@ impl Lane {
 }
 
 /// The loss of each position, and the gradient of their weighted sum.
-pub fn gradient(network: &Network, parameters: &[f64], batch: &PaddedBatch, weights: &[f64]) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn gradient(
+    network: &Network,
+    parameters: &[f64],
+    batch: &PaddedBatch,
+    weights: &[f64],
+) -> (Vec<f64>, Vec<f64>) {
     let (tokens, labels) = (&batch.tokens, &batch.labels);
     let (losses, gradient) = match network {
         Network::TokenMlp(shape) => mlp_gradient(*shape, parameters, tokens, labels, weights),

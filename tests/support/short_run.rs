@@ -11,7 +11,7 @@ use microbatch_lab::{
 use super::reference;
 
 /// The default setup, made small, with changes.
-pub fn setup(changes: &[(Key, &str)]) -> Setup {
+pub(crate) fn setup(changes: &[(Key, &str)]) -> Setup {
     let small = [(Key::Examples, "40"), (Key::Width, "16"), (Key::Budget, "12")];
     let draft = small
         .iter()
@@ -20,12 +20,12 @@ pub fn setup(changes: &[(Key, &str)]) -> Setup {
     parse(&draft).unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 
-pub fn corpus(setup: &Setup) -> Corpus {
+pub(crate) fn corpus(setup: &Setup) -> Corpus {
     data::build(setup, None).expect("generated data")
 }
 
 /// All rows of a run.
-pub async fn rows(session: &mut Session) -> Vec<GroupRow> {
+pub(crate) async fn rows(session: &mut Session) -> Vec<GroupRow> {
     let mut rows = Vec::new();
     loop {
         match session.advance(false).await.expect("the device works") {
@@ -37,7 +37,7 @@ pub async fn rows(session: &mut Session) -> Vec<GroupRow> {
 }
 
 /// A run equals the same run of the oracle: every loss, every norm, and the parameters at the end.
-pub async fn equals_oracle(device: &Device, setup: &Setup, tolerance: f64) -> Vec<GroupRow> {
+pub(crate) async fn equals_oracle(device: &Device, setup: &Setup, tolerance: f64) -> Vec<GroupRow> {
     let corpus = corpus(setup);
     let network = Network::new(setup.model, corpus.vocabulary.size());
     let start = init::parameters(&network, &setup.start, &corpus.vocabulary, setup.seed).expect("a start");

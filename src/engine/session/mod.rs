@@ -11,7 +11,7 @@ use web_time::Instant;
 
 use super::{Device, init, lane::Lane, model::Network, readback::Readback};
 use crate::{
-    batch::{Convention, Counters, Example, GroupPlan},
+    batch::{Convention, Counters, Example, GroupPlan, Pass},
     data::{Corpus, DataError},
     protocol::{Fault, GroupRow, MicrobatchRow, RunFacts},
     setup::{Budget, Setup},
@@ -79,15 +79,12 @@ impl Session {
         let parameters = start.len();
         let start = Tensor::<1>::from_data(TensorData::new(start, [parameters]), &device);
         let lane = |&id: &_| {
-            let replicas = setup.split.replicas.get();
-            Lane::new(
-                Convention::of(id),
-                network,
-                &start,
-                replicas,
-                setup.optimizer,
-                setup.schedule,
-            )
+            let convention = Convention::of(id);
+            let replicas = match convention.pass {
+                Pass::AsSplit => setup.split.replicas.get(),
+                Pass::Whole => 1,
+            };
+            Lane::new(convention, network, &start, replicas, setup.optimizer, setup.schedule)
         };
         let lanes: Vec<Lane> = setup.lanes.iter().map(lane).collect();
         let examples: Arc<[Example]> = examples.into();
