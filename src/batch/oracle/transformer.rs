@@ -236,9 +236,13 @@ fn attend(shape: TransformerShape, columns: usize, qkv: &[f64]) -> (Vec<f64>, Ve
                 *score = scale * dot(part(t, 0, h), part(first + k, 1, h));
             }
             let max = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            row.iter_mut().for_each(|s| *s = (*s - max).exp());
+            for s in row.iter_mut() {
+                *s = (*s - max).exp();
+            }
             let total: f64 = row.iter().sum();
-            row.iter_mut().for_each(|s| *s /= total);
+            for s in row.iter_mut() {
+                *s /= total;
+            }
             for (k, a) in row.iter().enumerate() {
                 let into = &mut mixed[t * w + h * size..][..size];
                 into.iter_mut()
