@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use thirtyfour::{extensions::cdp::ChromeDevTools, prelude::*};
+use thirtyfour::prelude::*;
 
 use crate::Trouble;
 
@@ -115,9 +115,7 @@ async fn element(driver: &WebDriver, id: i64) -> Result<WebElement, Trouble> {
 
 /// One command of the Chrome DevTools protocol.
 pub async fn send(driver: &WebDriver, command: &str, parameters: Value) -> Result<Value, Trouble> {
-    Ok(ChromeDevTools::new(driver.handle().clone())
-        .execute_cdp_with_params(command, parameters)
-        .await?)
+    Ok(driver.cdp().send_raw(command, parameters).await?)
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ use crate::{Page, Trouble, browser::Driver};
 const LIMIT: u64 = 600;
 
 /// Lets `act` happen on a fresh page that is not opened yet. Fails with its trouble, and leaves a screenshot of the last moment.
+///
+/// # Panics
+/// With the story's name and its trouble, where it has any.
 #[expect(clippy::panic, reason = "this is how a test fails")]
 pub fn story<F>(name: &str, act: F)
 where

@@ -6,7 +6,7 @@ use e2e::{Name, Page, Trouble, ensure, run::losses, story};
 use thirtyfour::prelude::*;
 
 const SOON: Duration = Duration::from_secs(15);
-const LATER: Duration = Duration::from_secs(120);
+const LATER: Duration = Duration::from_mins(2);
 
 /// Enough work that no run ends before its story does.
 const LONG_RUN: &str = "#v=1&budget=20000";

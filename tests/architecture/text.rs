@@ -41,7 +41,9 @@ pub(crate) fn words_in_views(files: &[File]) -> Vec<String> {
             let Is::Text(text) = &word.is else { continue };
             let is_string = text.starts_with(['"', 'r']);
             // Shorter ones are symbols of formulas.
-            let has_words = text.split(|c: char| !c.is_alphabetic()).any(|part| part.chars().count() > 2);
+            let has_words = text
+                .split(|c: char| !c.is_alphabetic())
+                .any(|part| part.chars().count() > 2);
             if word.views == 0 || !is_string || !has_words {
                 continue;
             }

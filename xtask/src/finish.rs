@@ -50,7 +50,7 @@ fn check_names(file: &str, names: &[String]) -> Result<(), String> {
     if file.starts_with("app") {
         return match burn {
             Some(name) => Err(format!("{file} carries the engine: it has the function {name}")),
-            None if names.len() < 100 => Err(format!(
+            None if names.len() < 50 => Err(format!(
                 "{file} names {} functions, so nothing can be said of it",
                 names.len()
             )),
