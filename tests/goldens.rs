@@ -2,7 +2,7 @@
 //! error of the whole gradient. The engine computes it on its own way: lane, replicas, coefficients, reduction.
 //!
 //! `GOLDEN_DIR=<folder> cargo test --features engine --test goldens` runs whatever grad_case files lie there.
-#![cfg(not(target_arch = "wasm32"))]
+#![cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 
 #[path = "support/on_device.rs"]
 mod on_device;

@@ -1,6 +1,6 @@
 //! The stock-operation twins of the hand-written kernels against the f64 oracle, on the CPU device. The kernels themselves are compared
 //! with both in a browser (`tests/web_gpu.rs`).
-#![cfg(not(target_arch = "wasm32"))]
+#![cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 
 #[path = "support/loss_twins.rs"]
 mod loss_twins;

@@ -1,5 +1,5 @@
 //! Short runs on the CPU device against the same runs in plain f64, and what must hold of any run.
-#![cfg(not(target_arch = "wasm32"))]
+#![cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 
 #[path = "support/reference.rs"]
 mod reference;

@@ -7,9 +7,9 @@ use super::layers::{Matrix, Normed, gelu, gelu_slope, layer_norm, layer_norm_bac
 
 /// Sizes of a pre-LN causal transformer with learned positions. Parameters lie flat, one after another, row-major, in this order:
 /// `token embedding` vocab x width, `position embedding` context x width; for each block `ln1 gain`, `ln1 bias` (width each),
-/// `qkv weight` width x 3 width [in][out], `qkv bias`, `out weight` width x width [in][out], `out bias`, `ln2 gain`, `ln2 bias`,
-/// `up weight` width x 4 width [in][out], `up bias`, `down weight` 4 width x width [in][out], `down bias`; then `final gain`,
-/// `final bias`, and the untied `head` width x vocab [in][out] without bias.
+/// `qkv weight` width x 3 width `[in][out]`, `qkv bias`, `out weight` width x width `[in][out]`, `out bias`, `ln2 gain`, `ln2 bias`,
+/// `up weight` width x 4 width `[in][out]`, `up bias`, `down weight` 4 width x width `[in][out]`, `down bias`; then `final gain`,
+/// `final bias`, and the untied `head` width x vocab `[in][out]` without bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransformerShape {
     /// Tokens of the vocabulary, padding included.
