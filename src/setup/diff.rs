@@ -22,7 +22,7 @@ pub struct Change {
 /// assert_eq!((changes[0].before.as_deref(), changes[0].after.as_deref()), (Some("4"), Some("8")));
 /// ```
 pub fn drafts(before: &Draft, after: &Draft) -> Vec<Change> {
-    let text = |draft: &Draft, key| matters(draft, key).then(|| draft.get(key).trim().to_owned());
+    let text = |draft: &Draft, key| matters(draft, key).then(|| meant(draft, key).to_owned());
     let change = |&key: &Key| Change {
         key,
         before: text(before, key),
@@ -38,4 +38,10 @@ pub fn drafts(before: &Draft, after: &Draft) -> Vec<Change> {
 /// The fields in which two parsed experiments differ.
 pub fn setups(before: &Setup, after: &Setup) -> Vec<Change> {
     drafts(&Draft::from(before), &Draft::from(after))
+}
+
+/// Space around a value is layout, but a space that opens `start` may be the letter whose loss is known.
+fn meant(draft: &Draft, key: Key) -> &str {
+    let text = draft.get(key).trim_end();
+    if key == Key::Start { text } else { text.trim_start() }
 }

@@ -40,8 +40,9 @@ pub fn all() -> Vec<Golden> {
 pub fn of_kind(kind: &str) -> Vec<Golden> {
     let mut goldens = all();
     goldens.retain(|golden| golden.kind == kind);
+    let own = std::env::var_os("GOLDEN_DIR").is_none();
     assert!(
-        !goldens.is_empty(),
+        !own || !goldens.is_empty(),
         "no golden of kind {kind} in {}",
         folder().display()
     );
