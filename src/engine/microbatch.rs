@@ -1,5 +1,7 @@
 //! One padded microbatch on the device. All lanes work on the same one.
 
+use std::cell::OnceCell;
+
 use burn::tensor::{Int, Tensor, TensorData};
 
 use super::Device;
@@ -9,8 +11,20 @@ use crate::batch::{IGNORE_INDEX, PaddedBatch, TokenWeights, oracle::token_weight
 pub struct Inputs {
     /// Tokens, rows x width.
     pub tokens: Tensor<2, Int>,
-    /// Added to attention scores, query x key: 0 for keys up to the query, a number that leaves nothing of the others after softmax.
-    pub later: Tensor<2>,
+    later: OnceCell<Tensor<2>>,
+}
+
+impl Inputs {
+    /// Added to attention scores, query x key: 0 for keys up to the query, and for later ones a number that leaves nothing of them after
+    /// softmax. Made when a network first asks: most have no use for width x width numbers.
+    pub fn later(&self) -> &Tensor<2> {
+        self.later.get_or_init(|| {
+            let [_, width] = self.tokens.dims();
+            let row = |query| (0..width).map(move |key| if key > query { HIDDEN } else { 0.0 });
+            let values: Vec<f32> = (0..width).flat_map(row).collect();
+            Tensor::from_data(TensorData::new(values, [width, width]), &self.tokens.device())
+        })
+    }
 }
 
 /// What the loss looks at: one entry a position.
@@ -45,12 +59,10 @@ impl Microbatch {
             .iter()
             .map(|&l| if l == IGNORE_INDEX { 0.0 } else { 1.0 })
             .collect();
-        let later = (0..width).flat_map(|query| (0..width).map(move |key| if key > query { HIDDEN } else { 0.0 }));
-        let later: Vec<f32> = later.collect();
         Self {
             inputs: Inputs {
                 tokens: Tensor::from_data(TensorData::new(tokens, [rows, width]), device),
-                later: Tensor::from_data(TensorData::new(later, [width, width]), device),
+                later: OnceCell::new(),
             },
             targets: Targets {
                 labels: Tensor::from_data(TensorData::new(labels, [rows * width]), device),

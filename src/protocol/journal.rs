@@ -136,12 +136,18 @@ struct Update<'a> {
     counts: Map<String, Value>,
     parameter_checksums: Option<[String; 3]>,
     apart_from_first_lane: Option<&'a Apart>,
-    replicas: &'a ReplicaSpread,
+    replicas_in_step: bool,
+    /// Of one parameter between two replicas, where they compute apart.
+    largest_replica_difference: Option<f64>,
     dropped_example_ids: &'a [ExampleId],
     elapsed_ms: f64,
 }
 
 fn update(lane: usize, convention: ConventionId, row: &GroupRow, numbers: &LaneRow) -> String {
+    let parted = match numbers.replicas {
+        ReplicaSpread::InStep => None,
+        ReplicaSpread::Parted { largest } => Some(largest),
+    };
     let update = Update {
         kind: "update",
         lane,
@@ -165,7 +171,8 @@ fn update(lane: usize, convention: ConventionId, row: &GroupRow, numbers: &LaneR
         counts: counts(&numbers.counters),
         parameter_checksums: numbers.checksums.map(|sums| sums.map(|sum| format!("{sum:016x}"))),
         apart_from_first_lane: numbers.apart.as_ref(),
-        replicas: &numbers.replicas,
+        replicas_in_step: parted.is_none_or(|largest| largest == 0.0),
+        largest_replica_difference: parted,
         dropped_example_ids: &row.dropped,
         elapsed_ms: row.elapsed_ms,
     };

@@ -17,7 +17,7 @@ pub(super) fn logits(shape: TransformerShape, leaves: &mut Leaves, inputs: &Inpu
     for _ in 0..shape.layers {
         let normed = layer_norm(x.clone(), leaves);
         let qkv = affine(normed, leaves);
-        let mixed = attend(shape, [rows, columns], qkv, &inputs.later);
+        let mixed = attend(shape, [rows, columns], qkv, inputs.later());
         x = x + affine(mixed, leaves);
         let normed = layer_norm(x.clone(), leaves);
         let active = activation::gelu(affine(normed, leaves));
