@@ -32,3 +32,32 @@ pub fn nearest(curve: &Curve, x: f64) -> Option<Hit> {
         y: curve.ys()[at],
     })
 }
+
+/// What all lanes were at the recorded place nearest to `x`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The recorded horizontal coordinate that is nearest among all lanes.
+    pub x: f64,
+    /// The point of each lane nearest to it; `None` for lanes that are hidden or empty.
+    pub lanes: Vec<Option<Hit>>,
+}
+
+/// Reads every visible lane at one place; `None` where no visible lane has a point.
+pub fn read(curves: &[Curve], visible: &[bool], x: f64) -> Option<Reading> {
+    let shown = |at: usize| visible.get(at).copied().unwrap_or(false);
+    let at = |x: f64| -> Vec<Option<Hit>> {
+        (0..)
+            .zip(curves)
+            .map(|(lane, curve)| if shown(lane) { nearest(curve, x) } else { None })
+            .collect()
+    };
+    let hits = at(x);
+    let nearest = hits
+        .iter()
+        .flatten()
+        .min_by(|a, b| (a.x - x).abs().total_cmp(&(b.x - x).abs()))?;
+    Some(Reading {
+        x: nearest.x,
+        lanes: at(nearest.x),
+    })
+}

@@ -11,11 +11,13 @@ pub mod path;
 pub mod picture;
 pub mod scale;
 pub mod span;
+pub mod spread;
 pub mod ticks;
 
 pub use curve::Curve;
-pub use hit::{Hit, nearest};
+pub use hit::{Hit, Reading, nearest, read};
 pub use outline::{Point, outline};
 pub use picture::{Frame, Mark, Picture, Request, Tick, picture};
 pub use scale::{Kind, Scale};
 pub use span::Span;
+pub use spread::spread;

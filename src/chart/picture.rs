@@ -13,7 +13,8 @@ pub struct Frame {
 
 impl Frame {
     const LEFT: f64 = 56.0;
-    const RIGHT: f64 = 14.0;
+    /// Room for the marks at the ends of the lines.
+    const RIGHT: f64 = 28.0;
     const TOP: f64 = 10.0;
     const BOTTOM: f64 = 26.0;
     /// A smaller plot cannot be read, and a chart that is not laid out yet has no size at all.

@@ -5,6 +5,7 @@
 
 pub mod app;
 mod browser;
+pub mod charts;
 pub mod controls;
 mod effects;
 pub mod format;
