@@ -95,6 +95,15 @@ fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
     let convention = Convention::of(id);
     let with =
         move |read: fn(&Card) -> String| move || card.with(|card| card.as_ref().map_or_else(|| "–".to_owned(), read));
+    let note = move || {
+        let locale = store.locale.get();
+        card.with(|card| match card.as_ref().map(|card| card.outcome) {
+            None => Some(td_string!(locale, card.waiting)),
+            Some(Some(Outcome::NoSupervisedToken)) => Some(td_string!(locale, card.skipped_tokens)),
+            Some(Some(Outcome::NonFiniteGradient)) => Some(td_string!(locale, card.skipped_finite)),
+            Some(_) => None,
+        })
+    };
     let written =
         move |read: fn(&Card) -> String| move || card.with(|card| card.as_ref().map(read).unwrap_or_default());
     view! {
@@ -118,7 +127,7 @@ fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
                     followed=follows(id) == Follows::Unweighted
                 />
             </div>
-            <dl class="facts">
+            <dl class="facts" hidden=move || note().is_some()>
                 <div>
                     <dt>{tr!(store, card.norm)}</dt>
                     <dd>{with(|card| card.norm.clone())}</dd>
@@ -127,24 +136,18 @@ fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
                     <dt>{tr!(store, card.rate)}</dt>
                     <dd>{with(|card| card.rate.clone())}</dd>
                 </div>
+                {(follows(id) == Follows::Neither)
+                    .then(|| {
+                        view! {
+                            <div class="trained-on">
+                                <dt>{tr!(store, card.trains_on_value)}</dt>
+                                <dd>{with(|card| card.trained_on.clone().unwrap_or_else(|| "–".to_owned()))}</dd>
+                            </div>
+                        }
+                    })}
             </dl>
-            <p class="card-note">
-                {move || {
-                    let locale = store.locale.get();
-                    card.with(|card| match card {
-                        None => Some(td_string!(locale, card.waiting).to_owned()),
-                        Some(Card { outcome: Some(Outcome::NoSupervisedToken), .. }) => {
-                            Some(td_string!(locale, card.skipped_tokens).to_owned())
-                        }
-                        Some(Card { outcome: Some(Outcome::NonFiniteGradient), .. }) => {
-                            Some(td_string!(locale, card.skipped_finite).to_owned())
-                        }
-                        Some(Card { trained_on: Some(value), .. }) if follows(id) == Follows::Neither => {
-                            Some(td_string!(locale, card.trains_on_other, value = value.clone()).to_string())
-                        }
-                        Some(_) => None,
-                    })
-                }}
+            <p class="card-note" hidden=move || note().is_none()>
+                {note}
             </p>
         </article>
     }

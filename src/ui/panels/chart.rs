@@ -4,11 +4,13 @@ use leptos::prelude::*;
 
 use crate::{
     batch::Unit,
-    lab::{LaneSeries, Msg},
+    chart::Kind,
+    lab::{Lab, LaneSeries, Msg},
     setup::named::Named,
     ui::{
+        charts::{ChartLane, ChartWords, Feed, LineChart, Version},
         parts::lane_mark::LaneMark,
-        store::use_store,
+        store::{Store, use_store},
         text::{Locale, td_string, tr},
         words::names,
     },
@@ -69,6 +71,9 @@ pub fn ChartPanel() -> impl IntoView {
     let store = use_store();
     let axis = store.memo(|lab| lab.blueprint.axis);
     let shown = RwSignal::new(Shown::default());
+    let log = RwSignal::new(false);
+    let kind = Signal::derive(move || if log.get() { Kind::Log } else { Kind::Linear });
+    let words = Signal::derive(move || chart_words(store.locale.get(), axis.get(), shown.get(), store.lanes.with(Vec::len)));
     let pick_axis = move |event| {
         if let Some(unit) = Unit::named(&event_target_value(&event)) {
             store.dispatch(Msg::Axis(unit));
@@ -115,9 +120,73 @@ pub fn ChartPanel() -> impl IntoView {
                             .collect_view()}
                     </select>
                 </label>
+                <label class="check">
+                    <input
+                        type="checkbox"
+                        prop:checked=move || log.get()
+                        on:change=move |event| log.set(event_target_checked(&event))
+                    />
+                    <span>{tr!(store, chart.log)}</span>
+                </label>
             </header>
+            <LineChart feed=feed(store, axis, shown) lanes=chart_lanes(store) kind=kind words=words id="loss-chart" />
             <Legend />
         </section>
+    }
+}
+
+/// Each point is read once; another run, axis or quantity is another curve.
+fn feed(store: Store, axis: Memo<Unit>, shown: RwSignal<Shown>) -> Feed {
+    let version = Memo::new(move |_| {
+        let (run, points) = store.ended.get().map_or((0, 0), |(run, ended)| (run.0, ended));
+        let axis = AXES.iter().position(|unit| *unit == axis.get()).unwrap_or(0);
+        let shown = Shown::ALL.iter().position(|one| *one == shown.get()).unwrap_or(0);
+        let look = (axis * Shown::ALL.len() + shown) as u64;
+        Version { key: u64::from(run) * (AXES.len() * Shown::ALL.len()) as u64 + look, points }
+    });
+    Feed::new(version, move |lane, from, push| {
+        let (axis, shown) = (axis.get_untracked(), shown.get_untracked());
+        store.peek(|lab| {
+            let series = lab.recording.as_ref().and_then(|recording| recording.lanes.get(lane));
+            if let Some(series) = series {
+                for (counters, y) in series.counters.iter().zip(shown.column(series)).skip(from) {
+                    push(counters.get(axis) as f64, *y);
+                }
+            }
+        });
+    })
+}
+
+fn chart_lanes(store: Store) -> Signal<Vec<ChartLane>> {
+    let hidden = hidden(store);
+    Memo::new(move |_| {
+        let locale = store.locale.get();
+        hidden.with(|hidden| {
+            store.lanes.with(|lanes| {
+                let lanes = lanes.iter().enumerate().map(|(lane, &id)| ChartLane {
+                    label: names::convention(locale, id).to_owned(),
+                    visible: !hidden.contains(&lane),
+                });
+                lanes.collect()
+            })
+        })
+    })
+    .into()
+}
+
+fn hidden(store: Store) -> Memo<Vec<usize>> {
+    store.memo(|lab: &Lab| lab.blueprint.hidden_lanes.clone())
+}
+
+fn chart_words(locale: Locale, axis: Unit, shown: Shown, lanes: usize) -> ChartWords {
+    let (what, unit) = (shown.words(locale), names::unit(locale, axis));
+    ChartWords {
+        summary: td_string!(locale, chart.describe, what, axis = unit, lanes).to_string(),
+        help: td_string!(locale, chart.zoom_help).to_owned(),
+        empty: td_string!(locale, chart.empty).to_owned(),
+        reset: td_string!(locale, chart.reset_zoom).to_owned(),
+        x: unit.to_owned(),
+        y: what.to_owned(),
     }
 }
 
@@ -125,7 +194,7 @@ pub fn ChartPanel() -> impl IntoView {
 #[component]
 fn Legend() -> impl IntoView {
     let store = use_store();
-    let hidden = store.memo(|lab| lab.blueprint.hidden_lanes.clone());
+    let hidden = hidden(store);
     view! {
         <fieldset class="legend">
             <legend class="sr-only">{tr!(store, chart.legend)}</legend>

@@ -87,7 +87,7 @@ fn Body(lanes: Vec<ConventionId>) -> impl IntoView {
 
 fn section(width: usize, label: Signal<&'static str>) -> impl IntoView {
     view! {
-        <tbody class="section">
+        <tbody class="rows-head">
             <tr>
                 <th scope="rowgroup" colspan={width + 1}>{move || label.get()}</th>
             </tr>

@@ -138,6 +138,12 @@ fn Cell(group: Memo<Option<Arc<GroupView>>>, replica: u32, index: u32) -> impl I
     };
     let text =
         move |read: fn(&CellView) -> String| move || cell.with(|cell| cell.as_ref().map(read).unwrap_or_default());
+    let tokens = move |read: fn(Locale, &CellView) -> String| {
+        move || {
+            let locale = store.locale.get();
+            cell.with(|cell| cell.as_ref().map(|cell| read(locale, cell)))
+        }
+    };
     let percent = move |read: fn(&CellView) -> u64| {
         move || {
             cell.with(|cell| {
@@ -157,16 +163,12 @@ fn Cell(group: Memo<Option<Arc<GroupView>>>, replica: u32, index: u32) -> impl I
                 <i class="bar-padded" style:width=percent(|cell| cell.padded)></i>
             </span>
             <span class="cell-tokens">
-                {move || {
-                    let locale = store.locale.get();
-                    cell.with(|cell| {
-                        let cell = cell.as_ref()?;
-                        let (supervised, padded) = (format::count(cell.supervised), format::count(cell.padded));
-                        Some(td_string!(locale, grid.tokens, supervised, padded).to_string())
-                    })
-                }}
+                {tokens(|l, cell| td_string!(l, grid.supervised, n = format::count(cell.supervised)).to_string())}
             </span>
-            <span class="cell-ids">{text(|cell| format!("# {}", cell.ids))}</span>
+            <span class="cell-tokens cell-padded">
+                {tokens(|l, cell| td_string!(l, grid.padded, n = format::count(cell.padded)).to_string())}
+            </span>
+            <span class="cell-ids" title=text(|cell| cell.ids.clone())>{text(|cell| cell.ids.clone())}</span>
         </td>
     }
 }
