@@ -102,9 +102,12 @@ pub(crate) fn unplaced_tests(files: &[File]) -> Vec<String> {
         .iter()
         .filter(|f| f.path.matches('/').count() == 1 || f.path.ends_with("/main.rs"))
         .filter(|f| {
-            !f.text
-                .lines()
-                .any(|line| line.starts_with("#![cfg(") && line.contains("target_arch = \"wasm32\""))
+            // The second is how a test that runs in both places brings its attribute.
+            let says = |line: &str| {
+                (line.starts_with("#![cfg(") && line.contains("target_arch = \"wasm32\""))
+                    || line.contains("wasm_bindgen_test as test")
+            };
+            !f.text.lines().any(says)
         })
         .map(|f| {
             format!(
