@@ -1,4 +1,5 @@
-//! One masked cross-entropy, computed in three ways: plain f64, stock operations, and (where there is a GPU) the WGSL kernel.
+//! One masked cross-entropy, computed in three ways: plain f64, stock operations, and (where there is a GPU) the WGSL kernels
+//! `token_loss`, `loss_partials`, `loss_total` and, through the gradient, `token_loss_backward`.
 
 use burn::tensor::{Tensor, TensorData};
 use microbatch_lab::{
