@@ -1,4 +1,5 @@
 //! The worker's loop against a trainer that does nothing and a clock that does not run: what is told when, and where a run may stop.
+#![cfg(not(target_arch = "wasm32"))]
 
 mod worker;
 
