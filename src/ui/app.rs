@@ -33,6 +33,11 @@ use crate::{
     setup::{PRESETS, codec},
 };
 
+/// Puts the page into the document's body.
+pub fn mount() {
+    mount_to_body(App);
+}
+
 /// The page of a visit: what was remembered, what the link says, and a worker for it.
 #[component]
 pub fn App() -> impl IntoView {

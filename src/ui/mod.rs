@@ -17,5 +17,5 @@ pub mod store;
 pub mod text;
 pub mod words;
 
-pub use app::{App, Page};
+pub use app::{App, Page, mount};
 pub use store::Store;
