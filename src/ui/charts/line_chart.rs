@@ -3,11 +3,11 @@
 use leptos::{ev, html::Div, prelude::*};
 
 use super::{
-    canvas::Canvas,
-    readout::Readout,
+    canvas::canvas,
+    readout::readout,
     size::follow_size,
     state::{ChartLane, ChartState, ChartWords, Feed},
-    table::SampleTable,
+    table::sample_table,
 };
 use crate::chart::{Frame, Kind};
 
@@ -72,12 +72,12 @@ pub fn LineChart(
                 on:wheel=move |event: ev::WheelEvent| on_stage(&|stage| state.wheel(&event, stage))
                 on:keydown=move |event: ev::KeyboardEvent| state.key(&event)
             >
-                <Canvas state=state lanes=lanes clip=format!("{id}-clip") />
-                <p class="chart-empty" hidden=move || state.fed.get().points > 0>
+                {canvas(state, lanes, format!("{id}-clip"))}
+                <p class="chart-empty" hidden=move || state.fed.get().points != 0>
                     {move || words.with(|words| words.empty.clone())}
                 </p>
             </div>
-            <Readout state=state lanes=lanes words=words />
+            {readout(state, lanes, words)}
             <div class="chart-foot">
                 <span class="chart-unit">{move || words.with(|words| words.x.clone())}</span>
                 <button
@@ -90,7 +90,7 @@ pub fn LineChart(
                 </button>
             </div>
             <p class="sr-only" id=help>{move || words.with(|words| words.help.clone())}</p>
-            <SampleTable state=state lanes=lanes words=words />
+            {sample_table(state, lanes, words)}
         </figure>
     }
 }
