@@ -55,6 +55,8 @@ pub struct Machine {
     pub facts: Option<RunFacts>,
     /// What to do as soon as the run is loaded.
     pub after_load: Option<super::msg::Go>,
+    /// How often the worker died since a run was last loaded or asked for.
+    pub deaths: u8,
     /// The last fault, shown until dismissed or a new run starts.
     pub fault: Option<Fault>,
 }

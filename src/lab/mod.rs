@@ -6,12 +6,16 @@
 pub mod blueprint;
 pub mod machine;
 pub mod msg;
+pub mod past;
 pub mod recording;
+mod run;
 pub mod update;
+mod worker;
 
 pub use blueprint::{Blueprint, Language, Theme};
 pub use machine::{DeviceState, Machine, Transport};
 pub use msg::{Effect, Msg, OwnFile};
+pub use past::{Past, PastRun};
 pub use recording::{LaneSeries, Recording};
 pub use update::update;
 
@@ -30,6 +34,8 @@ pub struct Lab {
     pub machine: Machine,
     /// The current run, once one was loaded.
     pub recording: Option<Recording>,
+    /// The runs before it.
+    pub past: Past,
 }
 
 impl Lab {

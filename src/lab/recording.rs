@@ -136,6 +136,11 @@ impl Recording {
         self.groups.push(row);
     }
 
+    /// The group that ended last.
+    pub fn latest(&self) -> Option<&GroupRow> {
+        self.groups.last()
+    }
+
     /// Share of the budget that is done, 0 to 1.
     pub fn progress(&self) -> f64 {
         (self.done() as f64 / self.setup.budget.amount as f64).min(1.0)

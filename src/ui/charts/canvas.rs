@@ -10,8 +10,7 @@ const MARK: f64 = 8.0;
 const DOT: f64 = 4.0;
 
 /// Axes, lines, marks, and where the person is reading.
-#[component]
-pub(super) fn Canvas(state: ChartState, lanes: Signal<Vec<ChartLane>>, clip: String) -> impl IntoView {
+pub(super) fn canvas(state: ChartState, lanes: Signal<Vec<ChartLane>>, clip: String) -> impl IntoView {
     let clip_path = format!("url(#{clip})");
     let count = Memo::new(move |_| lanes.with(Vec::len));
     view! {

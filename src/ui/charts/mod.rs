@@ -2,7 +2,7 @@
 
 mod canvas;
 mod gestures;
-mod line_chart;
+pub mod line_chart;
 mod readout;
 mod size;
 mod state;

@@ -6,8 +6,7 @@ use super::state::{ChartLane, ChartState, ChartWords};
 use crate::{chart::number, ui::parts::lane_mark::LaneMark};
 
 /// A card beside the cursor, spoken as it changes.
-#[component]
-pub(super) fn Readout(state: ChartState, lanes: Signal<Vec<ChartLane>>, words: Signal<ChartWords>) -> impl IntoView {
+pub(super) fn readout(state: ChartState, lanes: Signal<Vec<ChartLane>>, words: Signal<ChartWords>) -> impl IntoView {
     let pixel = move || {
         let reading = state.reading.get()?;
         state.picture.with(|picture| picture.x.pixel(reading.x))

@@ -18,8 +18,7 @@ struct Sampled {
 
 /// A few points spread over the run. It follows a growing run only every tenth part of it: a table that changes with every frame
 /// cannot be read, and costs frames.
-#[component]
-pub(super) fn SampleTable(
+pub(super) fn sample_table(
     state: ChartState,
     lanes: Signal<Vec<ChartLane>>,
     words: Signal<ChartWords>,
