@@ -3,7 +3,8 @@
 #![allow(clippy::float_cmp, reason = "exact where the expected value is exact")]
 
 use microbatch_lab::chart::{
-    Curve, Frame, Kind, Picture, Request, Scale, Span, curve::Extremes, nearest, number, outline, path::path, picture, ticks,
+    Curve, Frame, Kind, Picture, Request, Scale, Span, curve::Extremes, nearest, number, outline, path::path, picture,
+    read, spread, ticks,
 };
 use proptest::prelude::*;
 
@@ -21,11 +22,20 @@ fn counted(ys: &[f64]) -> Curve {
     curve(ys.iter().enumerate().map(|(i, y)| (i as f64, *y)))
 }
 
-const FRAME: Frame = Frame { width: 670.0, height: 336.0 };
+const FRAME: Frame = Frame {
+    width: 670.0,
+    height: 336.0,
+};
 
 fn look(curves: &[Curve], kind: Kind, window: Option<Span>) -> Picture {
     let visible = vec![true; curves.len()];
-    picture(&Request { curves, visible: &visible, frame: FRAME, window, kind })
+    picture(&Request {
+        curves,
+        visible: &visible,
+        frame: FRAME,
+        window,
+        kind,
+    })
 }
 
 #[test]
@@ -45,7 +55,10 @@ fn linear_ticks_are_round() {
         let got = ticks::ticks(Kind::Linear, span(low, high), wanted, least);
         assert_eq!(got.len(), expected.len(), "{low}..{high}: {got:?}");
         for (got, expected) in got.iter().zip(expected) {
-            assert!((got - expected).abs() <= expected.abs() * 1e-9, "{low}..{high}: {got:?}");
+            assert!(
+                (got - expected).abs() <= expected.abs() * 1e-9,
+                "{low}..{high}: {got:?}"
+            );
         }
     }
 }
@@ -65,7 +78,10 @@ fn log_ticks_are_powers_or_one_two_five() {
         let got = ticks::ticks(Kind::Log, span(low, high), wanted, 0.0);
         assert_eq!(got.len(), expected.len(), "{low}..{high}: {got:?}");
         for (got, expected) in got.iter().zip(expected) {
-            assert!((got - expected).abs() <= expected.abs() * 1e-9, "{low}..{high}: {got:?}");
+            assert!(
+                (got - expected).abs() <= expected.abs() * 1e-9,
+                "{low}..{high}: {got:?}"
+            );
         }
     }
 }
@@ -88,9 +104,21 @@ fn zoom_keeps_what_is_under_the_pointer_and_stays_inside() {
     let full = span(0.0, 100.0);
     assert_eq!(full.zoomed(full, 25.0, 0.5, 1.0), Some(span(12.5, 62.5)));
     assert_eq!(full.zoomed(full, 0.0, 0.5, 1.0), Some(span(0.0, 50.0)));
-    assert_eq!(span(40.0, 60.0).zoomed(full, 50.0, 10.0, 1.0), None, "out as far as it goes");
-    assert_eq!(span(40.0, 42.0).zoomed(full, 41.0, 0.01, 2.0), Some(span(40.0, 42.0)), "in as far as it goes");
-    assert_eq!(span(0.0, 20.0).zoomed(full, 20.0, 2.0, 1.0), Some(span(0.0, 40.0)), "pushed back inside");
+    assert_eq!(
+        span(40.0, 60.0).zoomed(full, 50.0, 10.0, 1.0),
+        None,
+        "out as far as it goes"
+    );
+    assert_eq!(
+        span(40.0, 42.0).zoomed(full, 41.0, 0.01, 2.0),
+        Some(span(40.0, 42.0)),
+        "in as far as it goes"
+    );
+    assert_eq!(
+        span(0.0, 20.0).zoomed(full, 20.0, 2.0, 1.0),
+        Some(span(0.0, 40.0)),
+        "pushed back inside"
+    );
     assert_eq!(full.zoomed(full, 50.0, f64::NAN, 0.0), None);
     assert_eq!(span(10.0, 30.0).panned(full, 5.0), span(15.0, 35.0));
     assert_eq!(span(10.0, 30.0).panned(full, -50.0), span(0.0, 20.0));
@@ -169,6 +197,38 @@ fn the_pointer_finds_the_nearest_point_of_each_line() {
 }
 
 #[test]
+fn all_lanes_are_read_at_one_place() {
+    let curves = [
+        curve([(0.0, 1.0), (10.0, 2.0)]),
+        curve([(0.0, 3.0), (4.0, 4.0), (9.0, 5.0)]),
+        Curve::default(),
+    ];
+    let reading = read(&curves, &[true, true, true], 5.0).expect("a reading");
+    assert_eq!(reading.x, 4.0, "the nearest of any lane");
+    let values: Vec<Option<f64>> = reading.lanes.iter().map(|hit| hit.map(|hit| hit.y)).collect();
+    assert_eq!(values, [Some(1.0), Some(4.0), None]);
+    let reading = read(&curves, &[true, false], 5.1).expect("a reading");
+    assert_eq!((reading.x, reading.lanes[1]), (10.0, None), "hidden lanes are not read");
+    assert_eq!(read(&curves, &[false, false, true], 5.0), None);
+    assert_eq!(read(&curves, &[], 5.0), None);
+}
+
+#[test]
+fn marks_are_spread_no_more_than_needed() {
+    let cases: &[(&[Option<f64>], &[Option<f64>])] = &[
+        (&[], &[]),
+        (&[Some(5.0)], &[Some(5.0)]),
+        (&[Some(0.0), Some(50.0)], &[Some(0.0), Some(50.0)]),
+        (&[Some(10.0), Some(10.0)], &[Some(5.0), Some(15.0)]),
+        (&[Some(12.0), None, Some(8.0)], &[Some(15.0), None, Some(5.0)]),
+        (&[Some(f64::NAN), Some(1.0)], &[None, Some(1.0)]),
+    ];
+    for (values, expected) in cases {
+        assert_eq!(&spread(values, 10.0), expected);
+    }
+}
+
+#[test]
 fn nothing_and_one_point_and_only_gaps_can_be_drawn() {
     for (ys, marks) in [(&[][..], 0), (&[2.5][..], 1), (&[f64::NAN; 5][..], 0)] {
         let drawn = look(&[counted(ys)], Kind::Linear, None);
@@ -183,7 +243,13 @@ fn nothing_and_one_point_and_only_gaps_can_be_drawn() {
 #[test]
 fn hidden_lines_are_not_drawn_and_do_not_stretch_the_axis() {
     let curves = [counted(&[1.0, 2.0]), counted(&[1.0, 1000.0, 1000.0])];
-    let request = Request { curves: &curves, visible: &[true, false], frame: FRAME, window: None, kind: Kind::Linear };
+    let request = Request {
+        curves: &curves,
+        visible: &[true, false],
+        frame: FRAME,
+        window: None,
+        kind: Kind::Linear,
+    };
     let drawn = picture(&request);
     assert!(drawn.paths[1].is_empty() && drawn.ends[1].is_none());
     assert!(drawn.y.domain().high() < 3.0);
@@ -200,8 +266,16 @@ fn horizontal_coordinates_never_go_back() {
 #[test]
 fn a_long_run_draws_no_more_than_a_short_one() {
     let noisy = |n: usize| counted(&(0..n).map(|i| ((i * 7919) % 1000) as f64).collect::<Vec<_>>());
-    let (short, long) = (look(&[noisy(2_000)], Kind::Linear, None), look(&[noisy(200_000)], Kind::Linear, None));
-    assert!(long.paths[0].len() < short.paths[0].len() * 2, "{} {}", long.paths[0].len(), short.paths[0].len());
+    let (short, long) = (
+        look(&[noisy(2_000)], Kind::Linear, None),
+        look(&[noisy(200_000)], Kind::Linear, None),
+    );
+    assert!(
+        long.paths[0].len() < short.paths[0].len() * 2,
+        "{} {}",
+        long.paths[0].len(),
+        short.paths[0].len()
+    );
     let points = outline(&noisy(200_000), span(0.0, 200_000.0), 600);
     assert!(points.len() <= 1202, "{}", points.len());
 }
@@ -210,7 +284,10 @@ fn a_long_run_draws_no_more_than_a_short_one() {
 fn scanned(ys: &[f64], range: std::ops::Range<usize>) -> Option<Extremes> {
     let mut found: Option<Extremes> = None;
     for at in range.filter(|at| !ys[*at].is_nan()) {
-        let so_far = found.get_or_insert(Extremes { low_at: at, high_at: at });
+        let so_far = found.get_or_insert(Extremes {
+            low_at: at,
+            high_at: at,
+        });
         if ys[at] < ys[so_far.low_at] {
             so_far.low_at = at;
         }
