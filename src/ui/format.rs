@@ -13,6 +13,16 @@ pub fn sum(x: f64) -> String {
     significant(x, 6)
 }
 
+/// A loss: four decimals, so that its width stays as it changes; fewer where they are exact, as in 3.5.
+pub fn loss(x: f64) -> String {
+    let hundredths = x * 100.0;
+    if !x.is_finite() || x.abs() >= 1000.0 || (hundredths - hundredths.round()).abs() < 1e-3 {
+        significant(x, 5)
+    } else {
+        format!("{x:.4}").replace('-', "−")
+    }
+}
+
 /// A result: five significant digits.
 pub fn value(x: f64) -> String {
     significant(x, 5)
@@ -123,6 +133,10 @@ mod tests {
         for (x, text) in cases {
             assert_eq!(sum(*x), *text);
         }
+        assert_eq!(
+            [3.5, 3.499_996, 1.18, 0.815_876, 1_234_567.0].map(loss),
+            ["3.5", "3.5", "1.18", "0.8159", "1\u{202f}234\u{202f}567"]
+        );
         assert_eq!(count(2048), "2048");
         assert_eq!(count(20_480), "20\u{202f}480");
         assert_eq!(bytes(8 * 1024 * 1024), "8 MiB");

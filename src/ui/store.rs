@@ -9,7 +9,7 @@ use crate::{
     batch::ConventionId,
     lab::{Lab, Language, Msg, Recording, Transport, machine::DeviceState, msg::Effect, update},
     protocol::{GroupRow, RunId},
-    setup::{Draft, FieldError, Key, Setup, parse::parse},
+    setup::{Draft, FieldError, Key, Setup, limits::MAX_LANES, named::Named as _, parse::parse},
 };
 
 type Outside = Rc<dyn Fn(Store, Vec<Effect>)>;
@@ -139,11 +139,20 @@ fn locale(language: Language) -> Locale {
     }
 }
 
+/// Whatever conventions a form names, though the rest of it does not parse.
+fn named_lanes(draft: &Draft) -> Vec<ConventionId> {
+    let names = draft.get(Key::Lanes).split([',', ' ']);
+    names
+        .filter_map(|name| ConventionId::named(name.trim()))
+        .take(MAX_LANES)
+        .collect()
+}
+
 /// While the form does not parse and nothing is recorded, what was shown stays.
 fn lanes(lab: RwSignal<Lab>, setup: Memo<Option<Arc<Setup>>>, before: Option<&Vec<ConventionId>>) -> Vec<ConventionId> {
     let recorded = lab.with(|lab| lab.recording.as_ref().map(|recording| recording.setup.lanes.clone()));
     recorded
         .or_else(|| setup.with(|setup| setup.as_ref().map(|setup| setup.lanes.clone())))
         .or_else(|| before.cloned())
-        .unwrap_or_default()
+        .unwrap_or_else(|| lab.with(|lab| named_lanes(&lab.blueprint.draft)))
 }

@@ -8,12 +8,14 @@ use super::preview::{Preview, Samples};
 use crate::{
     data::{DataError, check_size, read_file},
     lab::{Msg, OwnFile},
+    protocol::Fault,
     setup::Key,
     ui::{
         format,
         parts::field::{ChoiceField, TextField, Words},
         store::{Store, use_store},
         text::{td_string, tr},
+        words,
     },
 };
 
@@ -57,6 +59,10 @@ fn Own(source: Memo<String>) -> impl IntoView {
             .own
             .as_ref()
             .map(|file| (file.name.clone(), file.text.len() as u64))
+    });
+    let refused = store.memo(|lab| match &lab.machine.fault {
+        Some(Fault::Data(error)) => Some(error.clone()),
+        _ => None,
     });
     let over = RwSignal::new(false);
     let pick = NodeRef::<html::Input>::new();
@@ -106,6 +112,8 @@ fn Own(source: Memo<String>) -> impl IntoView {
                 <span>{tr!(store, data.choose)}</span>
                 <input
                     type="file"
+                    aria-describedby="own-file-error"
+                    aria-invalid=move || refused.with(Option::is_some).then_some("true")
                     accept=".txt,.jsonl,.ndjson,.json,text/plain,application/jsonl"
                     node_ref=pick
                     on:change=picked
@@ -113,6 +121,9 @@ fn Own(source: Memo<String>) -> impl IntoView {
             </label>
             <span class="about">{tr!(store, data.drop)}</span>
         </div>
+        <p class="field-error" id="own-file-error" role="status">
+            {move || refused.with(|error| error.as_ref().map(|error| words::fault::data(store.locale.get(), error)))}
+        </p>
         <p class="file-state" role="status">{state}</p>
         <Paste source=source />
         <p class="about" hidden=move || source.with(|source| source != "jsonl")>{tr!(store, data.jsonl_help)}</p>

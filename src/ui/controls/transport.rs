@@ -132,6 +132,11 @@ fn ProgressLine() -> impl IntoView {
     });
     let budget = Memo::new(move |_| budget.get().or_else(|| asked.get()));
     let amount = move || budget.get().map_or(1, |budget| budget.amount);
+    let of = move || {
+        budget
+            .get()
+            .map_or_else(|| "–".to_owned(), |budget| format::count(budget.amount))
+    };
     view! {
         <div class="progress">
             <label for="progress">
@@ -143,7 +148,7 @@ fn ProgressLine() -> impl IntoView {
             <progress id="progress" max=move || amount().to_string() prop:value=move || done.get().min(amount()) as f64></progress>
             <output for="progress">
                 {move || {
-                    let (done, amount) = (format::count(done.get()), format::count(amount()));
+                    let (done, amount) = (format::count(done.get()), of());
                     td_string!(store.locale.get(), transport.of_budget, done, amount).to_string()
                 }}
             </output>

@@ -55,7 +55,7 @@ fn table(lanes: &[ConventionId], row: &GroupRow) -> Table {
         sum: sum_of(at).map_or_else(|| "–".to_owned(), format::sum),
         mean: sum_of(at)
             .filter(|_| k.supervised > 0)
-            .map_or_else(|| "–".to_owned(), |sum| format::value(sum / k.supervised as f64)),
+            .map_or_else(|| "–".to_owned(), |sum| format::loss(sum / k.supervised as f64)),
         factors: lanes.iter().map(|&id| factor(id, &facts, k)).collect(),
     });
     Table {

@@ -47,14 +47,14 @@ struct Card {
 
 impl Card {
     fn of(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Self {
-        let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::value);
+        let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::loss);
         Self {
             outcome: Some(lane.outcome),
             weighted: loss_words::weighted(lane),
             weighted_value: text(lane.loss.token_weighted()),
             unweighted: loss_words::unweighted(plan, lane),
             unweighted_value: text(lane.loss.mean_of_means()),
-            trained_on: loss_words::trained_on(id, plan, lane).map(format::value),
+            trained_on: loss_words::trained_on(id, plan, lane).map(format::loss),
             norm: format::value(lane.gradient_norm),
             rate: format::value(lane.rate),
         }

@@ -73,7 +73,8 @@ pub fn ChartPanel() -> impl IntoView {
     let shown = RwSignal::new(Shown::default());
     let log = RwSignal::new(false);
     let kind = Signal::derive(move || if log.get() { Kind::Log } else { Kind::Linear });
-    let words = Signal::derive(move || chart_words(store.locale.get(), axis.get(), shown.get(), store.lanes.with(Vec::len)));
+    let words =
+        Signal::derive(move || chart_words(store.locale.get(), axis.get(), shown.get(), store.lanes.with(Vec::len)));
     let pick_axis = move |event| {
         if let Some(unit) = Unit::named(&event_target_value(&event)) {
             store.dispatch(Msg::Axis(unit));
@@ -107,8 +108,8 @@ pub fn ChartPanel() -> impl IntoView {
                     </select>
                 </label>
                 <label class="pick">
-                    <span>{tr!(store, chart.axis)}</span>
-                    <select on:change=pick_axis>
+                    <span aria-hidden="true">{tr!(store, chart.over)}</span>
+                    <select aria-label=tr!(store, chart.axis) on:change=pick_axis>
                         {AXES
                             .map(|unit| {
                                 view! {
@@ -123,10 +124,11 @@ pub fn ChartPanel() -> impl IntoView {
                 <label class="check">
                     <input
                         type="checkbox"
+                        aria-label=tr!(store, chart.log)
                         prop:checked=move || log.get()
                         on:change=move |event| log.set(event_target_checked(&event))
                     />
-                    <span>{tr!(store, chart.log)}</span>
+                    <span aria-hidden="true">{tr!(store, chart.log_short)}</span>
                 </label>
             </header>
             <LineChart feed=feed(store, axis, shown) lanes=chart_lanes(store) kind=kind words=words id="loss-chart" />
@@ -142,7 +144,10 @@ fn feed(store: Store, axis: Memo<Unit>, shown: RwSignal<Shown>) -> Feed {
         let axis = AXES.iter().position(|unit| *unit == axis.get()).unwrap_or(0);
         let shown = Shown::ALL.iter().position(|one| *one == shown.get()).unwrap_or(0);
         let look = (axis * Shown::ALL.len() + shown) as u64;
-        Version { key: u64::from(run) * (AXES.len() * Shown::ALL.len()) as u64 + look, points }
+        Version {
+            key: u64::from(run) * (AXES.len() * Shown::ALL.len()) as u64 + look,
+            points,
+        }
     });
     Feed::new(version, move |lane, from, push| {
         let (axis, shown) = (axis.get_untracked(), shown.get_untracked());

@@ -156,12 +156,12 @@ fn Cell(group: Memo<Option<Arc<GroupView>>>, replica: u32, index: u32) -> impl I
     view! {
         <td class="cell" data-state=state>
             <span class="cell-state">{words}</span>
-            <span class="cell-loss">{text(|cell| cell.loss.map(format::value).unwrap_or_default())}</span>
             <span class="cell-bar" aria-hidden="true">
                 <i class="bar-supervised" style:width=percent(|cell| cell.supervised)></i>
                 <i class="bar-context" style:width=percent(|cell| cell.context)></i>
                 <i class="bar-padded" style:width=percent(|cell| cell.padded)></i>
             </span>
+            <span class="cell-loss">{text(|cell| cell.loss.map(format::loss).unwrap_or_default())}</span>
             <span class="cell-tokens">
                 {tokens(|l, cell| td_string!(l, grid.supervised, n = format::count(cell.supervised)).to_string())}
             </span>

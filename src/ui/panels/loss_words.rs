@@ -32,7 +32,7 @@ pub fn unweighted(plan: &GroupPlan, lane: &LaneRow) -> String {
         .zip(&lane.loss_sums)
         .filter(|(k, _)| k.facts.supervised > 0);
     let means: Vec<String> = scored
-        .map(|(k, sum)| format::sum(sum / k.facts.supervised as f64))
+        .map(|(k, sum)| format::loss(sum / k.facts.supervised as f64))
         .collect();
     let written = means.len() as u64 == lane.loss.means && (2..=MEANS_WRITTEN).contains(&means.len());
     let numerator = if written {
@@ -62,7 +62,7 @@ pub fn trained_on(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Option<
 
 /// How the number that a lane follows arises from the group's sums and counts, written out as far as it stays readable.
 pub fn derivation(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Option<String> {
-    let value = format::value(trained_on(id, plan, lane)?);
+    let value = format::loss(trained_on(id, plan, lane)?);
     let steps = match id {
         ConventionId::TokenWeighted | ConventionId::FullBatch => all_by_all(plan, lane),
         ConventionId::MeanOfMeans => means(plan, lane),
