@@ -11,8 +11,10 @@ pub fn path(points: &[Point], x: Scale, y: Scale) -> String {
     for point in points {
         if let (Some(px), Some(py)) = (x.pixel(point.x), y.pixel(point.y)) {
             let command = if drawn == 0 { 'M' } else { 'L' };
-            // Writing to a String does not fail.
-            write!(text, "{command}{px:.1} {py:.1}").ok();
+            text.push(command);
+            tenths(&mut text, px);
+            text.push(' ');
+            tenths(&mut text, py);
             drawn += 1;
         } else {
             end_of_stretch(&mut text, drawn);
@@ -27,4 +29,16 @@ fn end_of_stretch(text: &mut String, drawn: usize) {
     if drawn == 1 {
         text.push_str("h0");
     }
+}
+
+/// Writes a pixel with one decimal. Through whole numbers: writing floats is most of the time that a look takes.
+fn tenths(text: &mut String, pixel: f64) {
+    // Far outside any screen, where one pixel more or less is nothing.
+    let pixel = pixel.clamp(-1e9, 1e9);
+    #[expect(clippy::cast_possible_truncation, reason = "clamped above")]
+    let tenths = (pixel * 10.0).round() as i64;
+    let sign = if tenths < 0 { "-" } else { "" };
+    let tenths = tenths.unsigned_abs();
+    // Writing to a String does not fail.
+    write!(text, "{sign}{}.{}", tenths / 10, tenths % 10).ok();
 }
