@@ -5,7 +5,10 @@ use leptos::prelude::*;
 use microbatch_lab::{
     batch::{ConventionId, Counters, ExampleId, GroupLoss, GroupPlan, MicrobatchFacts, MicrobatchPlan},
     lab::{Lab, Language, Msg, msg::Effect},
-    protocol::{DeviceReport, Event, GroupRow, LaneRow, Outcome, ReplicaSpread, RunFacts, RunId, SelfCheck, VERSION},
+    protocol::{
+        ChoiceReason, Chosen, DeviceKind, DeviceReport, Event, GroupRow, LaneRow, Outcome, ReplicaSpread, RunFacts,
+        RunId, SelfCheck, VERSION,
+    },
     setup::{Draft, Key},
     ui::{Page, Store},
 };
@@ -358,4 +361,104 @@ impl ConventionIdName {
     fn of(id: ConventionId) -> &'static str {
         microbatch_lab::setup::named::Named::name(id)
     }
+}
+
+/// A key pressed on the page, or on `target`.
+fn press(target: &Element, code: &str) {
+    let send = js_sys::Function::new_with_args(
+        "target, code",
+        "target.dispatchEvent(new KeyboardEvent('keydown', { code, bubbles: true, cancelable: true }))",
+    );
+    send.call2(&wasm_bindgen::JsValue::NULL, target, &code.into()).unwrap();
+}
+
+fn loads(page: &Mounted) -> usize {
+    let effects = page.effects.borrow();
+    let is_load = |effect: &&Effect| matches!(effect, Effect::Send(microbatch_lab::protocol::Command::Load { .. }));
+    effects.iter().filter(is_load).count()
+}
+
+#[wasm_bindgen_test]
+async fn keys_work_except_while_something_is_typed() {
+    let page = mount(Lab::default());
+    settle().await;
+    report_known_group(page.store);
+    settle().await;
+    let before = loads(&page);
+    press(&page.labelled("m:"), "KeyR");
+    settle().await;
+    assert_eq!(loads(&page), before, "typing into a field is no command");
+    press(&page.one("main"), "KeyR");
+    settle().await;
+    assert_eq!(loads(&page), before + 1);
+}
+
+#[wasm_bindgen_test]
+async fn a_link_that_cannot_be_read_is_told_and_the_default_stays() {
+    let page = mount(Lab::default());
+    settle().await;
+    let error = microbatch_lab::setup::codec::from_link("v=1&A=%4").unwrap_err();
+    page.store.dispatch(Msg::BadLink(error));
+    settle().await;
+    let alert = page.text("[role='alert']");
+    assert!(
+        alert.contains("cut off or garbled") && alert.contains("default experiment"),
+        "{alert}"
+    );
+    assert_eq!(page.labelled("A:").value(), Key::Accumulation.default_text());
+    page.store.dispatch(Msg::Language(Language::Russian));
+    settle().await;
+    assert!(page.text("[role='alert']").contains("обрезана или испорчена"));
+}
+
+#[wasm_bindgen_test]
+async fn a_software_adapter_gives_the_cpu_device_and_a_line_that_says_so() {
+    let page = mount(Lab::default());
+    settle().await;
+    let reason = ChoiceReason::Software {
+        adapter: "SwiftShader".to_owned(),
+    };
+    page.store.dispatch(Msg::Chosen(Chosen {
+        device: DeviceKind::Cpu,
+        reason,
+    }));
+    report_known_group(page.store);
+    settle().await;
+    let panel = page.text(".device-panel");
+    for text in ["software (SwiftShader)", "the CPU device is used", "1.0e-7", "1.0e-4"] {
+        assert!(panel.contains(text), "{text} in {panel}");
+    }
+    assert!(page.text(".device-badge").contains("CPU"));
+}
+
+#[wasm_bindgen_test]
+async fn a_file_that_cannot_be_used_is_refused_where_it_was_given() {
+    let page = mount(Lab::default());
+    settle().await;
+    let refused = microbatch_lab::data::read_file(&[0x61, 0xff]).unwrap_err();
+    page.store.dispatch(Msg::OwnFile(Err(refused)));
+    settle().await;
+    let message = page.text("#own-file-error");
+    assert!(
+        message.contains("not UTF-8") && message.contains("Save it as UTF-8"),
+        "{message}"
+    );
+    assert_eq!(
+        page.one("input[accept*='jsonl']")
+            .get_attribute("aria-invalid")
+            .as_deref(),
+        Some("true")
+    );
+}
+
+#[wasm_bindgen_test]
+async fn a_lane_can_be_taken_out_of_the_chart() {
+    let page = mount(Lab::default());
+    settle().await;
+    let first: HtmlInputElement = page.all(".legend input")[0].clone().unchecked_into();
+    assert!(first.checked());
+    first.click();
+    settle().await;
+    assert!(!first.checked());
+    assert_eq!(page.store.peek(|lab| lab.blueprint.hidden_lanes.clone()), [0]);
 }
