@@ -3,7 +3,7 @@
 use leptos::{ev, prelude::*};
 use web_sys::Element;
 
-use super::state::ChartState;
+use super::state::{ChartState, Finger};
 use crate::chart::Span;
 
 /// A drag shorter than this, in pixels, was a click.
@@ -15,6 +15,11 @@ const ZOOM_A_PIXEL: f64 = 0.0015;
 /// Pixels of a wheel that counts in lines.
 const LINE: f64 = 16.0;
 
+/// Less than two units of a count says nothing.
+pub(super) const LEAST_LENGTH: f64 = 2.0;
+
+const TOUCH: &str = "touch";
+
 impl ChartState {
     pub(super) fn pointer_down(self, event: &ev::PointerEvent, stage: &Element) {
         if event.button() != 0 {
@@ -23,32 +28,70 @@ impl ChartState {
         // So that a drag that leaves the chart still ends here.
         stage.set_pointer_capture(event.pointer_id()).ok();
         let x = self.in_plot(pixel(event, stage));
-        self.brush.set(Some((x, x)));
-        self.cursor.set(Some(self.value(x)));
+        let value = self.value(x);
+        self.fingers.update_value(|fingers| {
+            fingers.push(Finger {
+                id: event.pointer_id(),
+                pixel: x,
+                value,
+            })
+        });
+        let alone = self.fingers.with_value(Vec::len) == 1;
+        self.brush.set(alone.then_some((x, x)));
+        self.cursor.set(Some(value));
     }
 
     pub(super) fn pointer_move(self, event: &ev::PointerEvent, stage: &Element) {
         let x = self.in_plot(pixel(event, stage));
+        self.fingers.update_value(|fingers| {
+            fingers
+                .iter_mut()
+                .filter(|finger| finger.id == event.pointer_id())
+                .for_each(|finger| finger.pixel = x);
+        });
+        if self.fingers.with_value(Vec::len) > 1 {
+            return self.pinch();
+        }
         self.cursor.set(Some(self.value(x)));
         if let Some((from, _)) = self.brush.get_untracked() {
             self.brush.set(Some((from, x)));
         }
     }
 
-    pub(super) fn pointer_up(self) {
-        if let Some((from, to)) = self
+    /// The two fingers that came first keep the values they were put on.
+    fn pinch(self) {
+        let (left, right) = self.frame.get_untracked().horizontal();
+        let held = |finger: &Finger| (finger.value, (finger.pixel - left) / (right - left));
+        let Some((first, second)) = self
+            .fingers
+            .with_value(|fingers| Some((held(fingers.first()?), held(fingers.get(1)?))))
+        else {
+            return;
+        };
+        let full = self.picture.with_untracked(|picture| picture.full);
+        self.window.set(Span::held(full, first, second, LEAST_LENGTH));
+    }
+
+    pub(super) fn pointer_up(self, event: &ev::PointerEvent) {
+        let dragged = self
             .brush
             .get_untracked()
-            .filter(|(from, to)| (from - to).abs() >= LEAST_DRAG)
-            && let Some(span) = Span::between(self.value(from), self.value(to))
-        {
+            .filter(|(from, to)| (from - to).abs() >= LEAST_DRAG);
+        if let Some(span) = dragged.and_then(|(from, to)| Span::between(self.value(from), self.value(to))) {
             self.window.set(Some(span));
         }
+        self.pointer_gone(event);
+    }
+
+    pub(super) fn pointer_gone(self, event: &ev::PointerEvent) {
+        self.fingers
+            .update_value(|fingers| fingers.retain(|finger| finger.id != event.pointer_id()));
         self.brush.set(None);
     }
 
-    pub(super) fn pointer_leave(self) {
-        if self.brush.get_untracked().is_none() {
+    /// A finger that is lifted leaves too, but what it pointed at is still to be read.
+    pub(super) fn pointer_leave(self, event: &ev::PointerEvent) {
+        if self.brush.get_untracked().is_none() && event.pointer_type() != TOUCH {
             self.cursor.set(None);
         }
     }

@@ -65,9 +65,9 @@ pub fn LineChart(
                 aria-describedby=described
                 on:pointerdown=move |event: ev::PointerEvent| on_stage(&|stage| state.pointer_down(&event, stage))
                 on:pointermove=move |event: ev::PointerEvent| on_stage(&|stage| state.pointer_move(&event, stage))
-                on:pointerup=move |_| state.pointer_up()
-                on:pointercancel=move |_| state.brush.set(None)
-                on:pointerleave=move |_| state.pointer_leave()
+                on:pointerup=move |event: ev::PointerEvent| state.pointer_up(&event)
+                on:pointercancel=move |event: ev::PointerEvent| state.pointer_gone(&event)
+                on:pointerleave=move |event: ev::PointerEvent| state.pointer_leave(&event)
                 on:dblclick=move |_| state.window.set(None)
                 on:wheel=move |event: ev::WheelEvent| on_stage(&|stage| state.wheel(&event, stage))
                 on:keydown=move |event: ev::KeyboardEvent| state.key(&event)

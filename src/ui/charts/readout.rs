@@ -33,8 +33,7 @@ pub(super) fn readout(state: ChartState, lanes: Signal<Vec<ChartLane>>, words: S
                         <div class="chart-reading">
                             <dt>
                                 <LaneMark lane=lane />
-                                " "
-                                {named.label.clone()}
+                                <span class="chart-name">{named.label.clone()}</span>
                             </dt>
                             <dd>{number::value(hit.y)}</dd>
                         </div>
@@ -44,14 +43,22 @@ pub(super) fn readout(state: ChartState, lanes: Signal<Vec<ChartLane>>, words: S
         });
         Some(view! {
             <div class="chart-reading">
-                <dt>{words.with(|words| words.x.clone())}</dt>
+                <dt>
+                    <span class="chart-name">{words.with(|words| words.x.clone())}</span>
+                </dt>
                 <dd>{number::tick(reading.x, 1.0)}</dd>
             </div>
             {rows}
         })
     };
+    // The card would cover what is being chosen.
+    let brushing = move || {
+        state
+            .brush
+            .with(|brush| brush.is_some_and(|(from, to)| (from - to).abs() > 1.0))
+    };
     view! {
-        <output class="chart-readout" aria-live="polite" style=style class:idle=move || state.reading.with(Option::is_none)>
+        <output class="chart-readout" aria-live="polite" style=style class:idle=move || state.reading.with(Option::is_none) || brushing()>
             <dl>{rows}</dl>
         </output>
     }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
+use super::gestures::LEAST_LENGTH;
+
 use crate::chart::{Curve, Frame, Kind, Picture, Reading, Request, Span, picture, read};
 
 /// Which points there are.
@@ -70,6 +72,14 @@ pub struct ChartWords {
     pub y: String,
 }
 
+/// A finger on the chart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Finger {
+    pub(super) id: i32,
+    pub(super) pixel: f64,
+    pub(super) value: f64,
+}
+
 /// What a chart remembers.
 #[derive(Clone, Copy)]
 pub(super) struct ChartState {
@@ -83,6 +93,8 @@ pub(super) struct ChartState {
     pub(super) cursor: RwSignal<Option<f64>>,
     /// The stretch being dragged over, in pixels.
     pub(super) brush: RwSignal<Option<(f64, f64)>>,
+    /// Fingers on the chart, and the value that each one holds.
+    pub(super) fingers: StoredValue<Vec<Finger>>,
     pub(super) picture: Memo<Picture>,
     pub(super) reading: Memo<Option<Reading>>,
 }
@@ -148,6 +160,7 @@ impl ChartState {
             window,
             cursor,
             brush: RwSignal::new(None),
+            fingers: StoredValue::new(Vec::new()),
             picture,
             reading,
         }
@@ -155,10 +168,9 @@ impl ChartState {
 
     /// Shows less (`factor` below 1) or more about a place.
     pub(super) fn zoom(self, at: f64, factor: f64) {
-        let zoomed = self.picture.with_untracked(|picture| {
-            // Less than two units of a count says nothing.
-            picture.x.domain().zoomed(picture.full, at, factor, 2.0)
-        });
+        let zoomed = self
+            .picture
+            .with_untracked(|picture| picture.x.domain().zoomed(picture.full, at, factor, LEAST_LENGTH));
         self.window.set(zoomed);
     }
 

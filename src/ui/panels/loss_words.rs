@@ -1,13 +1,16 @@
 //! A group's loss as written arithmetic.
 
 use crate::{
-    batch::{Convention, ConventionId, GroupPlan, Pass, TokenWeights},
+    batch::{Convention, ConventionId, GroupPlan, TokenWeights},
     protocol::LaneRow,
     ui::format,
 };
 
 /// Up to this many microbatch means are written out.
 const MEANS_WRITTEN: usize = 4;
+
+/// A coefficient looks at the whole group, so with more microbatches than this the sum over all of them would hold up the page.
+const WEIGHED: usize = 256;
 
 /// `7168 / 2048`, the loss sum by the supervised tokens; empty where nothing was scored.
 pub fn weighted(lane: &LaneRow) -> String {
@@ -46,8 +49,11 @@ pub fn unweighted(plan: &GroupPlan, lane: &LaneRow) -> String {
 /// The number whose gradient this lane follows: `1/D · Σ coefficient_k · S_k`. `None` where the reported sums do not tell it.
 pub fn trained_on(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Option<f64> {
     let convention = Convention::of(id);
-    if convention.pass == Pass::Whole {
+    if convention.correct {
         return lane.loss.token_weighted();
+    }
+    if plan.microbatches.len() > WEIGHED {
+        return None;
     }
     if convention.token_weights != TokenWeights::Uniform || lane.loss_sums.len() != plan.microbatches.len() {
         return None;
