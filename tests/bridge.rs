@@ -1,5 +1,6 @@
 //! The worker's loop against a trainer that does nothing and a clock that does not run: what is told when, and where a run may stop.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::expect_used, reason = "a helper of a test fails it")]
 
 mod worker;
 
@@ -159,6 +160,7 @@ fn pause_waits_for_the_end_of_the_group() {
 
 #[test]
 fn a_paused_run_says_so_again_and_goes_on_where_it_stood() {
+    use RunState::{Finished, Paused, Running};
     let trial = Trial {
         groups: 3,
         ..Trial::default()
@@ -172,7 +174,6 @@ fn a_paused_run_says_so_again_and_goes_on_where_it_stood() {
         (500, Command::Run(RUN)),
     ];
     let events = trial.run(script).events();
-    use RunState::{Finished, Paused, Running};
     assert_eq!(states(&events), [Paused, Running, Paused, Running, Finished, Finished]);
     assert_eq!(ended(&events), [0, 1, 2]);
 }

@@ -1,5 +1,6 @@
 //! The geometry of charts: tables for the edges, properties for the rest.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::expect_used, reason = "a helper of a test fails it")]
 #![allow(clippy::float_cmp, reason = "exact where the expected value is exact")]
 
 use microbatch_lab::chart::{
@@ -127,6 +128,33 @@ fn zoom_keeps_what_is_under_the_pointer_and_stays_inside() {
 }
 
 #[test]
+fn two_fingers_hold_their_values() {
+    let full = span(0.0, 100.0);
+    assert_eq!(
+        Span::held(full, (40.0, 0.25), (60.0, 0.75), 1.0),
+        Some(span(30.0, 70.0))
+    );
+    assert_eq!(
+        Span::held(full, (60.0, 0.75), (40.0, 0.25), 1.0),
+        Some(span(30.0, 70.0)),
+        "in any order"
+    );
+    assert_eq!(
+        Span::held(full, (10.0, 0.5), (20.0, 0.75), 1.0),
+        Some(span(0.0, 40.0)),
+        "pushed back inside"
+    );
+    assert_eq!(Span::held(full, (10.0, 0.4), (90.0, 0.6), 1.0), None, "more than all");
+    assert_eq!(Span::held(full, (40.0, 0.75), (60.0, 0.25), 1.0), None, "crossed");
+    assert_eq!(Span::held(full, (50.0, 0.5), (50.0, 0.5), 2.0), None);
+    assert_eq!(
+        Span::held(full, (50.0, 0.0), (50.1, 1.0), 2.0),
+        Some(span(50.0, 52.0)),
+        "in as far as it goes"
+    );
+}
+
+#[test]
 fn labels_tell_neighbours_apart() {
     let cases: &[(f64, f64, &str)] = &[
         (0.0, 1.0, "0"),
@@ -215,7 +243,8 @@ fn all_lanes_are_read_at_one_place() {
 
 #[test]
 fn marks_are_spread_no_more_than_needed() {
-    let cases: &[(&[Option<f64>], &[Option<f64>])] = &[
+    type Values = &'static [Option<f64>];
+    let cases: &[(Values, Values)] = &[
         (&[], &[]),
         (&[Some(5.0)], &[Some(5.0)]),
         (&[Some(0.0), Some(50.0)], &[Some(0.0), Some(50.0)]),

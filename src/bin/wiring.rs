@@ -12,7 +12,7 @@ use microbatch_lab::{
 };
 
 /// Starts the worker on the device it was built for.
-pub fn start() {
+pub(crate) fn start() {
     engine::start::call_constructors_once();
     host::start(OnDevice::default());
 }

@@ -112,8 +112,8 @@ pub fn picture(request: &Request<'_>) -> Picture {
         x,
         y,
         full,
-        x_ticks: labelled(x, wanted(right - left, 90.0), 1.0),
-        y_ticks: labelled(y, wanted(bottom - top, 40.0), 0.0),
+        x_ticks: labelled(x, wanted(right - left, 64.0), 1.0),
+        y_ticks: labelled(y, wanted(bottom - top, 32.0), 0.0),
         paths: outlines.iter().map(|points| path(points, x, y)).collect(),
         ends: outlines.iter().map(|points| end(points, x, y)).collect(),
     }

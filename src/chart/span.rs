@@ -70,6 +70,23 @@ impl Span {
         Self::between(low, low + length).map(|span| span.inside(full))
     }
 
+    /// Shows two values at two places, as two fingers hold them; a place is a share of the length, 0 at the low end. At least `least`
+    /// long, and inside `full`; `None` means all of `full`, also where the fingers cross.
+    #[must_use]
+    pub fn held(full: Self, first: (f64, f64), second: (f64, f64), least: f64) -> Option<Self> {
+        let ((value, place), (other, other_place)) = if first.0 <= second.0 {
+            (first, second)
+        } else {
+            (second, first)
+        };
+        let length = ((other - value) / (other_place - place)).max(least);
+        if length.is_nan() || length >= full.length() || other_place <= place {
+            return None;
+        }
+        let low = value - place * length;
+        Self::between(low, low + length).map(|span| span.inside(full))
+    }
+
     /// Moves by `distance`, as far as `full` allows.
     #[must_use]
     pub fn panned(self, full: Self, distance: f64) -> Self {
