@@ -3,6 +3,11 @@
 //! A Linear layer from 1 to 2 without bias, cross-entropy, SGD 0.08, w = (-0.0075, 0.5364); example i has the inputs 1 to i + 1, each
 //! with the label x mod 2; 16 examples, D = 2, m = 4, A = 2, dealt by whole microbatches.
 #![cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken premise must fail its test at once"
+)]
 
 use microbatch_lab::{
     batch::{

@@ -3,6 +3,11 @@
 //!
 //! `GOLDEN_DIR=<folder> cargo test --features engine --test goldens` runs whatever grad_case files lie there.
 #![cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken premise must fail its test at once"
+)]
 
 #[path = "support/on_device.rs"]
 mod on_device;

@@ -1,6 +1,11 @@
 //! The stock-operation twins of the hand-written kernels against the f64 oracle, on the CPU device. The kernels themselves are compared
 //! with both in a browser (`tests/web_gpu.rs`).
 #![cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken premise must fail its test at once"
+)]
 
 #[path = "support/loss_twins.rs"]
 mod loss_twins;

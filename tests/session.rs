@@ -1,6 +1,11 @@
 //! What a host of the engine relies on: known losses, progress, and a run that may be watched or not at any time.
 
 #![cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken premise must fail its test at once"
+)]
 
 #[path = "support/reference.rs"]
 #[allow(dead_code, reason = "other tests use it")]

@@ -1,5 +1,10 @@
 //! Every shader parses, validates and has one entry point, checked without a GPU; all failures in one report.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken premise must fail its test at once"
+)]
 
 use std::{fs, path::Path};
 

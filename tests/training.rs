@@ -1,5 +1,10 @@
 //! Short runs on the CPU device against the same runs in plain f64, and what must hold of any run.
 #![cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken premise must fail its test at once"
+)]
 
 #[path = "support/reference.rs"]
 mod reference;

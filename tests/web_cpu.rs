@@ -1,6 +1,11 @@
 //! The CPU device in a browser's dedicated worker, against plain f64.
 
 #![cfg(all(target_arch = "wasm32", feature = "worker", feature = "cpu"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken premise must fail its test at once"
+)]
 
 #[path = "support/loss_twins.rs"]
 mod loss_twins;

@@ -1,10 +1,17 @@
 //! WebGPU in a browser's dedicated worker: the self-check, kernels, goldens, and training runs, each against plain f64.
 
 #![cfg(all(target_arch = "wasm32", feature = "worker", feature = "gpu"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a broken premise must fail its test at once"
+)]
 
 #[path = "support/golden.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
 mod golden;
+#[path = "support/layer_twins.rs"]
+mod layer_twins;
 #[path = "support/loss_twins.rs"]
 mod loss_twins;
 #[path = "support/on_device.rs"]
@@ -80,6 +87,11 @@ async fn the_kernel_of_the_token_loss_equals_the_oracle() {
 #[wasm_bindgen_test]
 async fn the_twin_of_the_token_loss_equals_the_oracle() {
     loss_twins::equals_oracle(&device().await, "twin", GRADIENT, loss::reference).await;
+}
+
+#[wasm_bindgen_test]
+async fn the_kernels_of_all_layers_equal_their_twins() {
+    layer_twins::kernels_equal_twins(&device().await).await;
 }
 
 #[wasm_bindgen_test]

@@ -131,7 +131,7 @@ pub(crate) async fn equals_oracle(
             expected.sum
         );
         assert!(
-            f64::from(*count) == expected.count as f64,
+            (f64::from(*count) - expected.count as f64).abs() < 0.5,
             "{what}, {}: count {count}",
             case.name
         );

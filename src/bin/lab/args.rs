@@ -88,7 +88,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request,
     };
     let setup = words.next().map(PathBuf::from);
     if let Some(extra) = words.next() {
-        return Err(Failure::Usage(format!("one setup at a time; {extra:?} is too much")));
+        return Err(Failure::Usage(format!(
+            "one setup at a time; '{}' is too much",
+            extra.display()
+        )));
     }
     let paths = || {
         let setup = setup.ok_or_else(|| Failure::Usage("name a setup file, such as SETUP.toml".to_owned()))?;
@@ -106,7 +109,8 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request,
         })),
         Some("help") => Ok(Request::Help),
         _ => Err(Failure::Usage(format!(
-            "{command:?} is no command; there are 'plan' and 'train'"
+            "'{}' is no command; there are 'plan' and 'train'",
+            command.display()
         ))),
     }
 }

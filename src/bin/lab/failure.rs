@@ -40,5 +40,6 @@ impl Failure {
 }
 
 fn list(problems: &[FieldError]) -> String {
-    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    format!("\n  {}", lines.join("\n  "))
 }

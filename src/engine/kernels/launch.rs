@@ -9,24 +9,37 @@ use burn_cubecl::{
     tensor::CubeTensor,
 };
 
-/// A WGSL file with one entry point, `main`.
-pub(super) trait Wgsl: Clone + Send + Sync + 'static {
-    /// Its text.
-    const SOURCE: &'static str;
-    /// Threads of one workgroup, as the text says.
-    const THREADS: u32;
+/// Threads of one workgroup, as every file says.
+const THREADS: u32 = 64;
+
+/// The most workgroups of one dimension that every WebGPU device takes.
+const MOST_GROUPS: u32 = 65_535;
+
+/// A WGSL file with one entry point, `main`. The name is part of what cubecl keeps compiled kernels by, so it names one file only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wgsl {
+    pub(super) name: &'static str,
+    pub(super) source: &'static str,
 }
 
-/// Gives a [`Wgsl`] what cubecl asks of a kernel.
-struct Kernel<W>(W);
+/// The file of that name in `shaders/`.
+macro_rules! wgsl {
+    ($name:literal) => {
+        $crate::engine::kernels::launch::Wgsl {
+            name: $name,
+            source: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $name, ".wgsl")),
+        }
+    };
+}
+pub(super) use wgsl;
 
-impl<W: Wgsl> KernelSource for Kernel<W> {
+impl KernelSource for Wgsl {
     fn source(&self) -> SourceTemplate {
-        SourceTemplate::new(W::SOURCE)
+        SourceTemplate::new(self.source)
     }
 
     fn id(&self) -> KernelId {
-        KernelId::new::<Self>()
+        KernelId::new::<Self>().info(self.name)
     }
 
     fn lang(&self) -> &'static str {
@@ -34,8 +47,8 @@ impl<W: Wgsl> KernelSource for Kernel<W> {
     }
 }
 
-/// Runs `threads` threads of `kernel` (rounded up to whole workgroups) over the tensors' buffers in order of binding, with `sizes` last.
-pub(super) fn launch<W: Wgsl>(kernel: W, threads: usize, tensors: &[&CubeTensor], sizes: &[usize]) {
+/// Runs at least `threads` threads over the tensors' buffers in order of binding, with `sizes` last.
+pub(super) fn launch(kernel: Wgsl, threads: usize, tensors: &[&CubeTensor], sizes: &[usize]) {
     let Some(first) = tensors.first() else { return };
     let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let client = &first.client;
@@ -44,8 +57,9 @@ pub(super) fn launch<W: Wgsl>(kernel: W, threads: usize, tensors: &[&CubeTensor]
         let sizes: Vec<u32> = sizes.iter().copied().map(small).collect();
         buffers.push(client.create_from_slice(bytemuck::cast_slice(&sizes)).binding());
     }
-    let count = CubeCount::Static(small(threads).div_ceil(W::THREADS).max(1), 1, 1);
-    let source = SourceKernel::new(Kernel(kernel), CubeDim::new_1d(W::THREADS));
+    let groups = small(threads).div_ceil(THREADS).max(1);
+    let count = CubeCount::Static(groups.min(MOST_GROUPS), groups.div_ceil(MOST_GROUPS), 1);
+    let source = SourceKernel::new(kernel, CubeDim::new_1d(THREADS));
     client.launch(Box::new(source), count, KernelArguments::new().with_buffers(buffers));
 }
 

@@ -3,6 +3,8 @@
 //! Each kernel lies in `shaders/`, one entry point a file, and has a twin of stock operations that it is compared with.
 
 mod launch;
+pub mod layers;
+mod record;
 pub mod token_loss;
 
 use burn::tensor::Device;

@@ -2,8 +2,9 @@
 
 use burn::{
     backend::{
-        Autodiff, Backend, Dispatch, NodeId, Shape, TensorMetadata,
+        Autodiff, Backend, Dispatch, Shape, TensorMetadata,
         autodiff::{
+            NodeId,
             checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
             grads::Gradients,
             ops::{Backward, Ops, OpsKind, unary},
@@ -15,7 +16,7 @@ use burn::{
 };
 use burn_cubecl::{CubeBackend, kernel::into_contiguous};
 
-use super::launch::{Wgsl, empty, launch};
+use super::launch::{Wgsl, empty, launch, wgsl};
 use crate::engine::microbatch::Targets;
 
 /// `[sum of weight x loss, count of scored positions]` of `logits`, positions x vocabulary. Differentiable in the logits; call
@@ -54,37 +55,10 @@ pub trait LossGradient: Backend {
     ) -> FloatTensor<Self>;
 }
 
-#[derive(Clone)]
-struct TokenLoss;
-
-impl Wgsl for TokenLoss {
-    const SOURCE: &'static str = include_str!("../../../shaders/token_loss.wgsl");
-    const THREADS: u32 = 64;
-}
-
-#[derive(Clone)]
-struct LossPartials;
-
-impl Wgsl for LossPartials {
-    const SOURCE: &'static str = include_str!("../../../shaders/loss_partials.wgsl");
-    const THREADS: u32 = 64;
-}
-
-#[derive(Clone)]
-struct LossTotal;
-
-impl Wgsl for LossTotal {
-    const SOURCE: &'static str = include_str!("../../../shaders/loss_total.wgsl");
-    const THREADS: u32 = 2;
-}
-
-#[derive(Clone)]
-struct TokenLossBackward;
-
-impl Wgsl for TokenLossBackward {
-    const SOURCE: &'static str = include_str!("../../../shaders/token_loss_backward.wgsl");
-    const THREADS: u32 = 64;
-}
+const TOKEN_LOSS: Wgsl = wgsl!("token_loss");
+const LOSS_PARTIALS: Wgsl = wgsl!("loss_partials");
+const LOSS_TOTAL: Wgsl = wgsl!("loss_total");
+const TOKEN_LOSS_BACKWARD: Wgsl = wgsl!("token_loss_backward");
 
 impl LossTotals for CubeBackend {
     fn loss_totals(
@@ -97,15 +71,20 @@ impl LossTotals for CubeBackend {
         let [positions, vocabulary] = logits.shape().dims();
         let losses = empty(&logits, Shape::new([positions]));
         launch(
-            TokenLoss,
+            TOKEN_LOSS,
             positions,
             &[&logits, &labels, &scored, &losses],
             &[positions, vocabulary],
         );
         let partials = empty(&logits, Shape::new([64, 2]));
-        launch(LossPartials, 64, &[&losses, &weights, &scored, &partials], &[positions]);
+        launch(
+            LOSS_PARTIALS,
+            64,
+            &[&losses, &weights, &scored, &partials],
+            &[positions],
+        );
         let totals = empty(&logits, Shape::new([2]));
-        launch(LossTotal, 2, &[&partials, &totals], &[]);
+        launch(LOSS_TOTAL, 2, &[&partials, &totals], &[]);
         totals
     }
 }
@@ -121,7 +100,7 @@ impl LossGradient for CubeBackend {
         let [positions, vocabulary] = logits.shape().dims();
         let d_logits = empty(&logits, logits.shape());
         let tensors = [&logits, &labels, &weights, &upstream, &d_logits];
-        launch(TokenLossBackward, positions, &tensors, &[positions, vocabulary]);
+        launch(TOKEN_LOSS_BACKWARD, positions, &tensors, &[positions, vocabulary]);
         d_logits
     }
 }

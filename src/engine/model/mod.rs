@@ -1,6 +1,7 @@
 //! The networks. Each sees its parameters as one flat vector, cut into tensors in a documented order, and the tokens of one padded
 //! microbatch; it answers with the logits of every position.
 
+pub mod layers;
 mod line;
 mod token_mlp;
 mod transformer;

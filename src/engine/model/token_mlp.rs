@@ -2,7 +2,10 @@
 
 use burn::tensor::Tensor;
 
-use super::Leaves;
+use super::{
+    Leaves,
+    layers::{self, Layout},
+};
 use crate::engine::microbatch::Inputs;
 
 pub(super) fn logits(leaves: &mut Leaves, inputs: &Inputs) -> Tensor<2> {
@@ -15,6 +18,6 @@ pub(super) fn logits(leaves: &mut Leaves, inputs: &Inputs) -> Tensor<2> {
         leaves.next(),
     );
     let x = embed.select(0, inputs.tokens.clone().reshape([rows * width]));
-    let hidden = (x.matmul(w1.transpose()) + b1).tanh();
-    hidden.matmul(w2.transpose()) + b2
+    let hidden = layers::affine(x, w1, b1, Layout::ByOutput).tanh();
+    layers::affine(hidden, w2, b2, Layout::ByOutput)
 }

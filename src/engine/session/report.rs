@@ -103,7 +103,7 @@ fn largest_difference(lane: &Lane) -> Tensor<1> {
         .skip(1)
         .map(|other| (other.clone() - base.clone()).abs().max());
     all.reduce(Tensor::max_pair)
-        .unwrap_or_else(|| base.zeros_like().slice([0..1]))
+        .unwrap_or_else(|| base.zeros_like().narrow(0, 0, 1))
 }
 
 /// One lane's numbers from what was read. `first` are the slots and the gradient norm of the first lane, if this is another.
