@@ -19,7 +19,7 @@ use super::{
     effects::Outside,
     panels::{
         arithmetic::Arithmetic, cards::LaneCards, chart::ChartPanel, compare::CompareTable, device::DevicePanel,
-        grid::GroupGrid, journal::JournalPanel, share::SharePanel,
+        grid::GroupGrid, journal::JournalPanel, past::PastRuns, share::SharePanel,
     },
     parts::alert::Alert,
     remember::{self, language_code, theme_name},
@@ -129,6 +129,7 @@ pub fn Page(
                         <DevicePanel />
                         <div class="stack">
                             <JournalPanel />
+                            <PastRuns />
                             <SharePanel />
                         </div>
                     </div>

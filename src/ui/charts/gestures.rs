@@ -34,7 +34,7 @@ impl ChartState {
                 id: event.pointer_id(),
                 pixel: x,
                 value,
-            })
+            });
         });
         let alone = self.fingers.with_value(Vec::len) == 1;
         self.brush.set(alone.then_some((x, x)));

@@ -37,7 +37,7 @@ pub fn LineChart(
             return followed.unwrap_or(false);
         };
         if followed != Some(true) {
-            follow_size(element.into(), move |width, height| {
+            follow_size(&element, move |width, height| {
                 if width > 0.0 && height > 0.0 {
                     state.frame.set(Frame { width, height });
                 }

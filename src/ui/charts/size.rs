@@ -7,7 +7,7 @@ use web_sys::Element;
 
 /// Calls `changed` with width and height in CSS pixels, now and whenever they change, until the component goes.
 /// By reflection, since ResizeObserver is all that is needed of it.
-pub(super) fn follow_size(element: Element, changed: impl Fn(f64, f64) + 'static) {
+pub(super) fn follow_size(element: &Element, changed: impl Fn(f64, f64) + 'static) {
     let tell = {
         let element = element.clone();
         move || changed(f64::from(element.client_width()), f64::from(element.client_height()))
@@ -16,7 +16,7 @@ pub(super) fn follow_size(element: Element, changed: impl Fn(f64, f64) + 'static
     let callback = Closure::<dyn FnMut()>::new(tell);
     let observer = new_observer(callback.as_ref());
     if let Some(observer) = &observer {
-        call(observer, "observe", &element);
+        call(observer, "observe", element);
     }
     let held = StoredValue::new_local((observer, callback));
     on_cleanup(move || {

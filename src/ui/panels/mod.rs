@@ -9,4 +9,5 @@ pub mod grid;
 pub mod group_view;
 pub mod journal;
 pub mod loss_words;
+pub mod past;
 pub mod share;

@@ -1,0 +1,108 @@
+//! The last few runs: how far they came, and what the form does otherwise now.
+
+use leptos::prelude::*;
+
+use crate::{
+    lab::{Msg, PastRun},
+    protocol::RunId,
+    setup::Draft,
+    ui::{
+        format,
+        parts::lane_mark::LaneMark,
+        store::use_store,
+        text::{td_string, tr},
+    },
+};
+
+/// What is told of a run.
+#[derive(Clone, Debug, PartialEq)]
+struct Told {
+    run: RunId,
+    draft: Draft,
+    updates: u64,
+    losses: Vec<String>,
+    /// `A: 4 → 8`, by the names that files use.
+    changes: Vec<String>,
+}
+
+impl Told {
+    fn of(past: &PastRun, now: &Draft) -> Self {
+        let updates = past.lanes.first().and_then(|lane| lane.counters.last());
+        let losses = past
+            .lanes
+            .iter()
+            .map(|lane| lane.weighted.last().copied().map_or_else(String::new, format::loss));
+        let changes = past.changes_to(now).into_iter().map(|change| {
+            let side = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+            format!(
+                "{}: {} → {}",
+                change.key.name(),
+                side(change.before),
+                side(change.after)
+            )
+        });
+        Self {
+            run: past.run,
+            draft: past.draft.clone(),
+            updates: updates.map_or(0, |counters| counters.applied_updates),
+            losses: losses.collect(),
+            changes: changes.collect(),
+        }
+    }
+}
+
+/// Nothing is shown before a second run.
+#[component]
+pub fn PastRuns() -> impl IntoView {
+    let store = use_store();
+    let told = store.memo(|lab| {
+        let now = &lab.blueprint.draft;
+        lab.past.runs().map(|past| Told::of(past, now)).collect::<Vec<_>>()
+    });
+    view! {
+        <section class="panel past-panel" aria-labelledby="past-title" hidden=move || told.with(Vec::is_empty)>
+            <h2 id="past-title">{tr!(store, past.title)}</h2>
+            <ul>
+                <For each=move || told.get() key=|told| (told.run, told.changes.clone()) let(told)>
+                    <PastLine told=told />
+                </For>
+            </ul>
+        </section>
+    }
+}
+
+#[component]
+fn PastLine(told: Told) -> impl IntoView {
+    let store = use_store();
+    let Told {
+        run,
+        draft,
+        updates,
+        losses,
+        changes,
+    } = told;
+    let same = changes.is_empty();
+    let changes = changes.join(", ");
+    view! {
+        <li>
+            <strong>{move || td_string!(store.locale.get(), past.run, n = run.0).to_string()}</strong>
+            <span>{move || td_string!(store.locale.get(), past.updates, count = updates).to_string()}</span>
+            <span class="past-losses" title=tr!(store, past.last)>
+                {losses
+                    .into_iter()
+                    .enumerate()
+                    .map(|(lane, loss)| view! { <span><LaneMark lane=lane />" "{loss}</span> })
+                    .collect_view()}
+            </span>
+            <span class="about">
+                {move || {
+                    let locale = store.locale.get();
+                    if same { td_string!(locale, past.same).to_owned() } else { format!("{} {changes}", td_string!(locale, past.differs)) }
+                }}
+            </span>
+            <button type="button" hidden=same on:click=move |_| store.dispatch(Msg::Replace(draft.clone()))>
+                {tr!(store, past.restore)}
+            </button>
+        </li>
+    }
+}
