@@ -7,8 +7,9 @@ mod worker;
 use microbatch_lab::{
     bridge::wire,
     protocol::{
+        AdapterInfo,
         CellState::{self, Backward, Done, Forward},
-        Command, Event, Fault, RunId, RunState, StepBy, VERSION,
+        ChoiceReason, Chosen, Command, DeviceKind, Event, Fault, Found, RunId, RunState, StepBy, VERSION,
     },
 };
 use worker::{Trial, load};
@@ -364,5 +365,71 @@ fn messages_arrive_as_they_were_sent_and_broken_ones_are_refused() {
     let longer = [bytes.as_slice(), &[0]].concat();
     for broken in [&bytes[..bytes.len() - 1], &longer, &[250, 1, 2]] {
         assert!(matches!(wire::decode_command(broken), Err(Fault::Unreachable { .. })));
+    }
+}
+
+#[test]
+fn auto_takes_webgpu_only_on_hardware_and_says_why_not() {
+    use DeviceKind::{Cpu, WebGpu};
+    let adapter = |vendor: &str, architecture: &str, description: &str, fallback| {
+        Found::Adapter(AdapterInfo {
+            vendor: vendor.to_owned(),
+            architecture: architecture.to_owned(),
+            device: String::new(),
+            description: description.to_owned(),
+            fallback,
+        })
+    };
+    let software = |name: &str| ChoiceReason::Software {
+        adapter: name.to_owned(),
+    };
+    let hardware = |name: &str| ChoiceReason::Hardware {
+        adapter: name.to_owned(),
+    };
+    let cases = [
+        (Found::NoWebGpu, Cpu, ChoiceReason::NoWebGpu),
+        (Found::NoAdapter, Cpu, ChoiceReason::NoAdapter),
+        (
+            adapter("google", "swiftshader", "", false),
+            Cpu,
+            software("google swiftshader"),
+        ),
+        (
+            adapter("", "", "SwiftShader Device (Subzero)", false),
+            Cpu,
+            software("SwiftShader Device (Subzero)"),
+        ),
+        (
+            adapter("mesa", "", "llvmpipe (LLVM 17)", false),
+            Cpu,
+            software("llvmpipe (LLVM 17)"),
+        ),
+        (adapter("microsoft", "warp", "", false), Cpu, software("microsoft warp")),
+        (
+            adapter("", "", "Microsoft Basic Render Driver", false),
+            Cpu,
+            software("Microsoft Basic Render Driver"),
+        ),
+        (adapter("intel", "gen-12lp", "", true), Cpu, software("intel gen-12lp")),
+        (
+            adapter("nvidia", "ampere", "", false),
+            WebGpu,
+            hardware("nvidia ampere"),
+        ),
+        (
+            adapter("apple", "metal-3", "", false),
+            WebGpu,
+            hardware("apple metal-3"),
+        ),
+        // Browsers may tell nothing at all.
+        (adapter("", "", "", false), WebGpu, hardware("")),
+        (
+            adapter("", "", "Warped Reality 9000", false),
+            WebGpu,
+            hardware("Warped Reality 9000"),
+        ),
+    ];
+    for (found, device, reason) in cases {
+        assert_eq!(Chosen::auto(&found), Chosen { device, reason }, "{found:?}");
     }
 }
