@@ -1,4 +1,5 @@
 //! The page's state: what each message does to it, and what it asks of the outside.
+#![cfg(not(target_arch = "wasm32"))]
 
 #[path = "lab/told.rs"]
 mod told;
