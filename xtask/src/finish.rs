@@ -1,5 +1,5 @@
-//! The last step of every build by trunk, called as its post_build hook: checks the wasm files, and gives the workers names that
-//! carry a hash of their content, which trunk does for the page alone.
+//! The last step of every build by trunk, called as its post_build hook: checks the wasm files by the names in them, takes those names
+//! away, and gives the workers file names that carry a hash of their content, which trunk does for the page alone.
 //!
 //! A browser may then keep worker files for ever, and never runs the worker of one build with the page of another.
 
@@ -22,7 +22,7 @@ pub fn from_trunk() -> Result<(), String> {
     WORKERS.iter().try_for_each(|worker| hash_names(&staging, worker))
 }
 
-/// Reads every wasm file of `folder` and says what must not be in it.
+/// Reads every wasm file of `folder` and says what must not be in it. Good ones lose their name sections, a fifth of their size.
 fn check(folder: &Path) -> Result<(), String> {
     let mut seen = 0;
     for entry in fs::read_dir(folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))? {
@@ -35,8 +35,11 @@ fn check(folder: &Path) -> Result<(), String> {
             continue;
         }
         seen += 1;
-        let names = wasm::names(&read(&path)?).map_err(|e| format!("{name}: {e}"))?;
+        let module = read(&path)?;
+        let names = wasm::names(&module).map_err(|e| format!("{name}: {e}"))?;
         check_names(&name, &names)?;
+        let bare = wasm::without_names(&module).map_err(|e| format!("{name}: {e}"))?;
+        write(&path, &bare)?;
     }
     if seen < 3 {
         Err(format!("expected the page and two workers, found {seen} wasm files"))
@@ -95,7 +98,7 @@ fn hash_names(folder: &Path, worker: &str) -> Result<(), String> {
         let renamed = suffixes.iter().fold(text, |text, suffix| {
             text.replace(&format!("{worker}{suffix}"), &format!("{hashed}{suffix}"))
         });
-        fs::write(&path, renamed).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+        write(&path, renamed.as_bytes())?;
     }
     for suffix in suffixes {
         let (from, to) = (
@@ -105,6 +108,10 @@ fn hash_names(folder: &Path, worker: &str) -> Result<(), String> {
         fs::rename(&from, &to).map_err(|e| format!("cannot rename {}: {e}", from.display()))?;
     }
     Ok(())
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), String> {
+    fs::write(path, content).map_err(|e| format!("cannot write {}: {e}", path.display()))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

@@ -33,6 +33,22 @@ pub fn names(module: &[u8]) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
+/// The module without its name section, which only people who read stack traces need.
+pub fn without_names(module: &[u8]) -> Result<Vec<u8>, String> {
+    let mut reader = Reader { rest: module };
+    let mut kept = reader.take(8)?.to_vec();
+    while !reader.rest.is_empty() {
+        let whole = reader.rest;
+        let (id, size) = (reader.byte()?, reader.number()?);
+        let body = reader.take(size)?;
+        let is_names = id == CUSTOM && Reader { rest: body }.text()? == "name";
+        if !is_names {
+            kept.extend_from_slice(&whole[..whole.len() - reader.rest.len()]);
+        }
+    }
+    Ok(kept)
+}
+
 fn function_names(mut section: Reader<'_>, found: &mut Vec<String>) -> Result<(), String> {
     while !section.rest.is_empty() {
         let (id, size) = (section.byte()?, section.number()?);
@@ -85,7 +101,7 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::names;
+    use super::{names, without_names};
 
     /// A module with one export and a name section that names one function.
     pub(crate) fn module(export: &str, function: &str) -> Vec<u8> {
@@ -104,6 +120,13 @@ pub(crate) mod tests {
             names(&module("main", "burn_flex::add")).unwrap(),
             ["main", "burn_flex::add"]
         );
+    }
+
+    #[test]
+    fn takes_names_away_and_nothing_else() {
+        let bare = without_names(&module("main", "burn_flex::add")).unwrap();
+        assert_eq!(names(&bare).unwrap(), ["main"]);
+        assert_eq!(without_names(&bare).unwrap(), bare);
     }
 
     #[test]
