@@ -159,7 +159,7 @@ async fn a_transformer_equals_the_oracle() {
     let each = (launches() - before) / rows.len() as f64;
     let times: Vec<f64> = rows.iter().map(|row| row.elapsed_ms).collect();
     console_log!(
-        "transformer: {times:?} ms, {:.1} s in all",
+        "transformer: {times:?} ms, {:.1} s in all, {each:.0} launches each",
         began.elapsed().as_secs_f64()
     );
 }

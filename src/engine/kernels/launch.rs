@@ -47,7 +47,8 @@ impl KernelSource for Wgsl {
     }
 }
 
-/// Runs at least `threads` threads over the tensors' buffers in order of binding, with `sizes` last.
+/// Runs at least `threads` threads over the tensors' buffers in order of binding, with `sizes` last. No buffer may be bound twice:
+/// all are bound as writable, and WebGPU drops a dispatch whose writable bindings overlap.
 pub(super) fn launch(kernel: Wgsl, threads: usize, tensors: &[&CubeTensor], sizes: &[usize]) {
     let Some(first) = tensors.first() else { return };
     let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

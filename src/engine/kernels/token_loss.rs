@@ -19,16 +19,14 @@ use burn_cubecl::{CubeBackend, kernel::into_contiguous};
 use super::launch::{Wgsl, empty, launch, wgsl};
 use crate::engine::microbatch::Targets;
 
-/// `[sum of weight x loss, count of scored positions]` of `logits`, positions x vocabulary. Differentiable in the logits; call
-/// `backward` on it as it is, since the count has no slope.
+/// `[sum of weight x loss, count of scored positions]` of `logits`, positions x vocabulary. Weights are above 0 exactly
+/// where a position is scored. Differentiable in the logits; call `backward` on it as it is, since the count has no slope.
 pub fn totals(logits: Tensor<2>, targets: &Targets, weights: Tensor<1>) -> Tensor<1> {
     let labels = targets.labels.clone().into_dispatch();
-    let scored = targets.scored.clone().into_dispatch();
     Tensor::from_dispatch(Dispatch::loss_totals(
         logits.into_dispatch(),
         labels,
         weights.into_dispatch(),
-        scored,
     ))
 }
 
@@ -36,12 +34,8 @@ pub fn totals(logits: Tensor<2>, targets: &Targets, weights: Tensor<1>) -> Tenso
 #[backend_extension(Cube, Autodiff)]
 pub trait LossTotals: Backend {
     /// `[sum of weight x loss, count of scored positions]`.
-    fn loss_totals(
-        logits: FloatTensor<Self>,
-        labels: IntTensor<Self>,
-        weights: FloatTensor<Self>,
-        scored: FloatTensor<Self>,
-    ) -> FloatTensor<Self>;
+    fn loss_totals(logits: FloatTensor<Self>, labels: IntTensor<Self>, weights: FloatTensor<Self>)
+    -> FloatTensor<Self>;
 }
 
 /// The backward, which only the autodiff wrapper calls.
@@ -65,24 +59,18 @@ impl LossTotals for CubeBackend {
         logits: FloatTensor<Self>,
         labels: IntTensor<Self>,
         weights: FloatTensor<Self>,
-        scored: FloatTensor<Self>,
     ) -> FloatTensor<Self> {
-        let [logits, labels, weights, scored] = [logits, labels, weights, scored].map(into_contiguous);
+        let [logits, labels, weights] = [logits, labels, weights].map(into_contiguous);
         let [positions, vocabulary] = logits.shape().dims();
         let losses = empty(&logits, Shape::new([positions]));
         launch(
             TOKEN_LOSS,
             positions,
-            &[&logits, &labels, &scored, &losses],
+            &[&logits, &labels, &weights, &losses],
             &[positions, vocabulary],
         );
         let partials = empty(&logits, Shape::new([64, 2]));
-        launch(
-            LOSS_PARTIALS,
-            64,
-            &[&losses, &weights, &scored, &partials],
-            &[positions],
-        );
+        launch(LOSS_PARTIALS, 64, &[&losses, &weights, &partials], &[positions]);
         let totals = empty(&logits, Shape::new([2]));
         launch(LOSS_TOTAL, 2, &[&partials, &totals], &[]);
         totals
@@ -126,18 +114,15 @@ impl<B: LossTotals + LossGradient, C: CheckpointStrategy> LossTotals for Autodif
         logits: FloatTensor<Self>,
         labels: IntTensor<Self>,
         weights: FloatTensor<Self>,
-        scored: FloatTensor<Self>,
     ) -> FloatTensor<Self> {
-        let (weights, scored) = (weights.into_primitive(), scored.into_primitive());
+        let weights = weights.into_primitive();
         match TotalsBackward.prepare::<C>([logits.node()]).compute_bound().stateful() {
             OpsKind::Tracked(mut prepared) => {
                 let kept = prepared.checkpoint(&logits);
-                let totals = B::loss_totals(logits.into_primitive(), labels.clone(), weights.clone(), scored);
+                let totals = B::loss_totals(logits.into_primitive(), labels.clone(), weights.clone());
                 prepared.finish((kept, labels, weights), totals)
             }
-            OpsKind::UnTracked(prepared) => {
-                prepared.finish(B::loss_totals(logits.into_primitive(), labels, weights, scored))
-            }
+            OpsKind::UnTracked(prepared) => prepared.finish(B::loss_totals(logits.into_primitive(), labels, weights)),
         }
     }
 }
