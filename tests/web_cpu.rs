@@ -22,7 +22,8 @@ use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_config
 
 wasm_bindgen_test_configure!(run_in_dedicated_worker);
 
-const RUN: f64 = 1e-4;
+/// Over a whole run; WebGPU is held to the same, so the two are within 1e-4 of each other.
+const RUN: f64 = 2e-5;
 
 fn device() -> Device {
     engine::start::call_constructors_once();
