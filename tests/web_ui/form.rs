@@ -1,0 +1,147 @@
+//! What a person sets.
+
+use microbatch_lab::{
+    batch::ConventionId,
+    lab::{Lab, Language, Msg, msg::Effect},
+    setup::{Draft, Key, Named},
+};
+use wasm_bindgen::JsCast as _;
+use wasm_bindgen_test::wasm_bindgen_test;
+use web_sys::{Element, HtmlInputElement};
+
+use crate::harness::{loads, mount, press, report_known_group, settle};
+
+#[wasm_bindgen_test]
+async fn the_product_is_written_out_as_it_is_typed() {
+    let page = mount(Lab::default());
+    settle().await;
+    page.type_into("m:", "2").await;
+    page.type_into("A:", "8").await;
+    page.type_into("D:", "2").await;
+    let product = page.text(".product output");
+    assert!(product.contains("2 × 8 × 2 = 32"), "{product}");
+    assert!(product.contains("16 on each replica"), "{product}");
+    page.store.dispatch(Msg::Language(Language::Russian));
+    settle().await;
+    let product = page.text(".product output");
+    assert!(
+        product.contains("32 примера") && product.contains("по 16 на каждой реплике"),
+        "{product}"
+    );
+}
+
+#[wasm_bindgen_test]
+async fn a_bad_value_is_named_at_its_field_in_both_languages() {
+    let page = mount(Lab::default());
+    settle().await;
+    page.type_into("A:", "1.5").await;
+    let input = page.labelled("A:");
+    assert_eq!(input.get_attribute("aria-invalid").as_deref(), Some("true"));
+    let message = format!("[id='{}']", input.get_attribute("aria-describedby").unwrap());
+    assert_eq!(page.text(&message).trim(), "Use a whole number, without a fraction.");
+    page.store.dispatch(Msg::Language(Language::Russian));
+    settle().await;
+    assert_eq!(page.text(&message).trim(), "Нужно целое число, без дробной части.");
+    page.type_into("A:", "4").await;
+    assert_eq!(page.labelled("A:").get_attribute("aria-invalid"), None);
+    assert_eq!(page.text(&message).trim(), "");
+}
+
+#[wasm_bindgen_test]
+async fn a_preset_fills_the_form_and_starts_nothing() {
+    let page = mount(Lab::default());
+    settle().await;
+    page.button("512 tokens at 2, 1,536 at 4").click();
+    settle().await;
+    assert_eq!(page.labelled("Lengths, e.g.").value(), "512, 1536");
+    assert_eq!(page.labelled("m:").value(), "1");
+    assert!(
+        page.effects
+            .borrow()
+            .iter()
+            .all(|effect| matches!(effect, Effect::WriteLink(_)))
+    );
+}
+
+#[wasm_bindgen_test]
+async fn lanes_are_chosen_up_to_four_and_never_none() {
+    let page = mount(Lab::default());
+    settle().await;
+    page.store.dispatch(Msg::Replace(
+        Draft::default().with(Key::Lanes, ConventionId::TokenWeighted.name()),
+    ));
+    settle().await;
+    let boxes = page.all(".lanes-field input[type='checkbox']");
+    let checked: Vec<&Element> = boxes
+        .iter()
+        .filter(|b| b.unchecked_ref::<HtmlInputElement>().checked())
+        .collect();
+    assert_eq!(checked.len(), 1);
+    assert!(checked[0].unchecked_ref::<HtmlInputElement>().disabled());
+    for other in &boxes[1..4] {
+        other.unchecked_ref::<HtmlInputElement>().click();
+        settle().await;
+    }
+    assert_eq!(page.all("article.card").len(), 4);
+    let free = boxes
+        .iter()
+        .filter(|b| !b.unchecked_ref::<HtmlInputElement>().checked());
+    assert!(free.clone().count() > 0);
+    assert!(
+        free.into_iter()
+            .all(|b| b.unchecked_ref::<HtmlInputElement>().disabled())
+    );
+}
+
+#[wasm_bindgen_test]
+async fn keys_work_except_while_something_is_typed() {
+    let page = mount(Lab::default());
+    settle().await;
+    report_known_group(page.store);
+    settle().await;
+    let before = loads(&page);
+    press(&page.labelled("m:"), "KeyR");
+    settle().await;
+    assert_eq!(loads(&page), before, "typing into a field is no command");
+    press(&page.one("main"), "KeyR");
+    settle().await;
+    assert_eq!(loads(&page), before + 1);
+}
+
+#[wasm_bindgen_test]
+async fn a_link_that_cannot_be_read_is_told_and_the_default_stays() {
+    let page = mount(Lab::default());
+    settle().await;
+    let error = microbatch_lab::setup::codec::from_link("v=1&A=%4").unwrap_err();
+    page.store.dispatch(Msg::BadLink(error));
+    settle().await;
+    let alert = page.text("[role='alert']");
+    assert!(
+        alert.contains("cut off or garbled") && alert.contains("default experiment"),
+        "{alert}"
+    );
+    assert_eq!(page.labelled("A:").value(), Key::Accumulation.default_text());
+    page.store.dispatch(Msg::Language(Language::Russian));
+    settle().await;
+    assert!(page.text("[role='alert']").contains("обрезана или испорчена"));
+}
+
+#[wasm_bindgen_test]
+async fn a_file_that_cannot_be_used_is_refused_where_it_was_given() {
+    let page = mount(Lab::default());
+    settle().await;
+    let refused = microbatch_lab::data::read_file(&[0x61, 0xff]).unwrap_err();
+    page.store.dispatch(Msg::OwnFile(Err(refused)));
+    settle().await;
+    let message = page.text("#own-file-error");
+    assert!(
+        message.contains("not UTF-8") && message.contains("Save it as UTF-8"),
+        "{message}"
+    );
+    assert_eq!(
+        page.one("input[accept*='jsonl']")
+            .get_attribute("aria-invalid")
+            .as_deref(),
+        Some("true")
+    );
+}
