@@ -15,10 +15,11 @@ mod reference;
 mod short_run;
 
 use microbatch_lab::{
-    engine::{self, Device, loss},
-    setup::Key,
+    engine::{self, Device, Session, loss},
+    setup::{Key, PRESETS, parse::parse},
 };
 use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
+use web_time::Instant;
 
 wasm_bindgen_test_configure!(run_in_dedicated_worker);
 
@@ -49,4 +50,21 @@ async fn both_models_equal_the_oracle() {
         let seconds = rows.last().map_or(f64::NAN, |row| row.elapsed_ms / 1e3);
         console_log!("{model}: {} updates in {seconds:.3} s", rows.len());
     }
+}
+
+#[wasm_bindgen_test]
+async fn the_default_preset_makes_two_updates_a_second() {
+    let began = Instant::now();
+    let draft = (PRESETS[0].draft)().with(Key::Budget, "20");
+    let setup = parse(&draft).expect("a setup");
+    let mut session = Session::new(&device(), &setup, short_run::corpus(&setup)).expect("a session");
+    console_log!("built after {:.3} s", began.elapsed().as_secs_f64());
+    let rows = short_run::rows(&mut session).await;
+    let rate = rows.len() as f64 / (rows.last().map_or(f64::NAN, |row| row.elapsed_ms) / 1e3);
+    console_log!(
+        "{} updates, {rate:.1} a second, the first after {:.0} ms",
+        rows.len(),
+        rows[0].elapsed_ms
+    );
+    assert!(rate >= 2.0, "{rate} updates a second");
 }
