@@ -2,6 +2,7 @@
 //!
 //! Each rule is a function from sources to a list of breaches, tried on a small bad sample first: a rule that cannot fail is no rule.
 #![cfg(not(target_arch = "wasm32"))]
+#![expect(clippy::expect_used, reason = "an unreadable source must fail its test at once")]
 
 #[path = "architecture/locales.rs"]
 mod locales;

@@ -95,9 +95,9 @@ fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) {
         .collect();
     for path in entries {
         if path.is_dir() {
-            walk(&path, visit)
+            walk(&path, visit);
         } else {
-            visit(&path)
+            visit(&path);
         }
     }
 }
@@ -132,7 +132,7 @@ fn word(tokens: &[TokenTree], i: usize, place: Place, words: &mut Vec<Word>) {
             depth: place.depth,
             views: place.views,
             is,
-        })
+        });
     };
     match token {
         TokenTree::Ident(name) => push(line, Is::Name(name.to_string())),
