@@ -13,7 +13,7 @@ use crate::{
 /// A fault in the reader's language, with what to do about it.
 pub fn fault(locale: Locale, fault: &Fault) -> String {
     match fault {
-        Fault::NoWebGpu { reason } => td_string!(locale, fault.no_webgpu, reason = reason.clone()).to_string(),
+        Fault::NoWebGpu { reason } => td_string!(locale, fault.no_webgpu, reason = brief(reason)).to_string(),
         Fault::DeviceComputesWrongly {
             gradient_error,
             loss_error,
@@ -26,15 +26,26 @@ pub fn fault(locale: Locale, fault: &Fault) -> String {
             tolerance = format::error(*tolerance)
         )
         .to_string(),
-        Fault::DeviceLost { reason } => td_string!(locale, fault.device_lost, reason = reason.clone()).to_string(),
+        Fault::DeviceLost { reason } => td_string!(locale, fault.device_lost, reason = brief(reason)).to_string(),
         Fault::Data(error) => data(locale, error),
         Fault::NoSuchRun => td_string!(locale, fault.no_such_run).to_owned(),
         Fault::VersionMismatch { page, worker } => {
             td_string!(locale, fault.version, page = *page, worker = *worker).to_string()
         }
-        Fault::Panicked { message } => td_string!(locale, fault.panicked, message = message.clone()).to_string(),
-        Fault::Unreachable { message } => td_string!(locale, fault.unreachable, message = message.clone()).to_string(),
+        Fault::Panicked { message } => td_string!(locale, fault.panicked, message = brief(message)).to_string(),
+        Fault::Unreachable { message } => td_string!(locale, fault.unreachable, message = brief(message)).to_string(),
     }
+}
+
+/// Last words can be long: the browser's own, with addresses and stacks. The beginning tells a person enough.
+fn brief(text: &str) -> String {
+    const MOST: usize = 240;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= MOST {
+        return line.trim_end_matches('.').to_owned();
+    }
+    let start: String = line.chars().take(MOST).collect();
+    format!("{start}…")
 }
 
 /// Why data cannot be used, with what to do about it.
