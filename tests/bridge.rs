@@ -230,7 +230,20 @@ fn slow_motion_shows_each_microbatch_for_as_long_as_asked() {
     let shown = [Forward, Backward, Done];
     let expected: Vec<_> = (0..4).flat_map(|cell| shown.map(|state| (0, cell, state))).collect();
     assert_eq!(cells(&told.events()), expected);
+    let finished = told.at(|event| {
+        matches!(
+            event,
+            Event::State {
+                state: RunState::Finished,
+                ..
+            }
+        )
+    });
     let last = told.at(|event| matches!(event, Event::Groups { .. }));
+    assert!(
+        finished - last >= 300.0,
+        "the update is seen as long: {last} to {finished}"
+    );
     let first = told.at(|event| matches!(event, Event::Group { .. }));
     assert!(last - first >= 4.0 * 300.0, "{first} to {last}");
     for (_, message) in &told.messages {

@@ -438,7 +438,7 @@ fn another_device_ends_the_run_and_keeps_what_it_recorded() {
     assert_eq!(did.asked, ["respawn Cpu", "remember"]);
     assert_eq!(
         (did.lab.machine.transport, &did.lab.machine.device),
-        (Transport::Failed, &DeviceState::Starting)
+        (Transport::Empty, &DeviceState::Starting)
     );
     assert_eq!(did.lab.recording.map(|recording| recording.groups.len()), Some(1));
     assert_eq!(did.lab.machine.fault, None);

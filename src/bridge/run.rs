@@ -126,6 +126,11 @@ impl<T: Trainer> Active<T> {
             Advance::Updated(row) => {
                 self.cell = Cell::None;
                 outbox.updated(self.run, *row, watched);
+                if self.may_stop() {
+                    self.stand(outbox);
+                }
+                // What the group was for stays as long as a whole microbatch does.
+                return Ok(if self.mode == Mode::Running { self.pause_ms } else { 0 });
             }
             Advance::Finished => {
                 self.mode = Mode::Finished;

@@ -2,6 +2,7 @@
 
 use super::{
     Lab,
+    machine::Transport,
     msg::{Effect, Msg, OwnFile},
     run, worker,
 };
@@ -29,6 +30,10 @@ pub fn update(lab: &mut Lab, msg: Msg) -> Vec<Effect> {
             lab.machine.fault = None;
             lab.machine.deaths = 0;
             let mut effects = worker::respawn(lab, choice);
+            if lab.machine.transport == Transport::Failed {
+                // The person ended the run, no fault did.
+                lab.machine.transport = Transport::Empty;
+            }
             effects.push(Effect::Remember);
             effects
         }
