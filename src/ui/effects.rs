@@ -84,7 +84,7 @@ fn spawn(store: Store, device: DeviceKind, current: impl Fn() -> bool + Clone + 
     let still = current.clone();
     let frames = Frames::new(move |events| {
         if still() {
-            store.dispatch_all(events.into_iter().map(Msg::Worker));
+            store.dispatch_news(events);
         }
     });
     let last = frames.clone();

@@ -15,6 +15,7 @@ pub mod parts;
 mod remember;
 pub mod store;
 pub mod text;
+pub mod turns;
 pub mod words;
 
 pub use app::{App, Page, mount};

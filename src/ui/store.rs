@@ -4,11 +4,14 @@ use std::{rc::Rc, sync::Arc};
 
 use leptos::prelude::*;
 
-use super::text::Locale;
+use super::{
+    text::Locale,
+    turns::{Turn, Turns},
+};
 use crate::{
     batch::ConventionId,
     lab::{Lab, Language, Msg, Recording, Transport, machine::DeviceState, msg::Effect, update},
-    protocol::{GroupRow, RunId},
+    protocol::{Event, GroupRow, RunId},
     setup::{Draft, FieldError, Key, Setup, limits::MAX_LANES, named::Named as _, parse::parse},
 };
 
@@ -33,8 +36,7 @@ pub struct Store {
     pub device: Memo<DeviceState>,
     /// The lanes shown: those of the run, else those of the form.
     pub lanes: Memo<Vec<ConventionId>>,
-    /// Which run is shown and how many of its groups have ended.
-    pub ended: Memo<Option<(RunId, usize)>>,
+    turns: Turns,
 }
 
 impl std::fmt::Debug for Store {
@@ -59,13 +61,7 @@ impl Store {
             transport: Memo::new(move |_| lab.with(|lab| lab.machine.transport)),
             device: Memo::new(move |_| lab.with(|lab| lab.machine.device.clone())),
             lanes: Memo::new(move |before: Option<&Vec<ConventionId>>| lanes(lab, setup, before)),
-            ended: Memo::new(move |_| {
-                lab.with(|lab| {
-                    lab.recording
-                        .as_ref()
-                        .map(|recording| (recording.run, recording.groups.len()))
-                })
-            }),
+            turns: Turns::new(),
         }
     }
 
@@ -76,6 +72,17 @@ impl Store {
 
     /// Applies messages as one change, so that the page is drawn once.
     pub fn dispatch_all(self, msgs: impl IntoIterator<Item = Msg>) {
+        self.apply(msgs);
+        self.turns.all();
+    }
+
+    /// Applies the worker's news as one change; what a run reports is drawn part by part.
+    pub fn dispatch_news(self, news: impl IntoIterator<Item = Event>) {
+        self.apply(news.into_iter().map(Msg::Worker));
+        self.turns.one_by_one();
+    }
+
+    fn apply(self, msgs: impl IntoIterator<Item = Msg>) {
         let effects = self
             .lab
             .try_update(|lab| msgs.into_iter().flat_map(|msg| update(lab, msg)).collect::<Vec<_>>());
@@ -96,9 +103,27 @@ impl Store {
         Memo::new(move |_| lab.with(&read))
     }
 
-    /// Reads inside another memo or view, following every change of the state.
-    pub fn follow<T>(self, read: impl FnOnce(&Lab) -> T) -> T {
-        self.lab.with(read)
+    /// The same for what a run reports: it is looked at when its part of the page has its turn.
+    pub fn memo_in<T: PartialEq + Send + Sync + 'static>(
+        self,
+        turn: Turn,
+        read: impl Fn(&Lab) -> T + Send + Sync + 'static,
+    ) -> Memo<T> {
+        Memo::new(move |_| self.follow_in(turn, &read))
+    }
+
+    /// Reads inside another memo or view, at each turn of that part of the page.
+    pub fn follow_in<T>(self, turn: Turn, read: impl FnOnce(&Lab) -> T) -> T {
+        self.turns.track(turn);
+        self.lab.with_untracked(read)
+    }
+
+    /// Which run is shown and how many of its groups have ended.
+    pub fn ended_in(self, turn: Turn) -> Memo<Option<(RunId, usize)>> {
+        self.memo_in(turn, |lab| {
+            let recording = lab.recording.as_ref();
+            recording.map(|recording| (recording.run, recording.groups.len()))
+        })
     }
 
     /// Reads without following changes.
@@ -106,10 +131,9 @@ impl Store {
         self.lab.with_untracked(read)
     }
 
-    /// Reads the run shown and its last ended group, whenever another group has ended; `None` before the first.
-    pub fn last<T>(self, read: impl FnOnce(&Recording, &GroupRow) -> T) -> Option<T> {
-        self.ended.track();
-        self.lab.with_untracked(|lab| {
+    /// Reads the run shown and its last ended group, at each turn of that part of the page; `None` before the first.
+    pub fn last<T>(self, turn: Turn, read: impl FnOnce(&Recording, &GroupRow) -> T) -> Option<T> {
+        self.follow_in(turn, |lab| {
             let recording = lab.recording.as_ref()?;
             Some(read(recording, recording.groups.last()?))
         })

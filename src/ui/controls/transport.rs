@@ -9,6 +9,7 @@ use crate::{
         format,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
+        turns::Turn,
         words::names,
     },
 };
@@ -120,8 +121,10 @@ fn ProgressLine() -> impl IntoView {
     let store = use_store();
     let budget = store.memo(|lab| lab.recording.as_ref().map(|recording| recording.setup.budget));
     let asked = Memo::new(move |_| store.setup.with(|setup| setup.as_ref().map(|setup| setup.budget)));
-    let done = store.memo(|lab| lab.recording.as_ref().map_or(0, crate::lab::Recording::done));
-    let left = store.memo(|lab| {
+    let done = store.memo_in(Turn::Curves, |lab| {
+        lab.recording.as_ref().map_or(0, crate::lab::Recording::done)
+    });
+    let left = store.memo_in(Turn::Curves, |lab| {
         let running = matches!(lab.machine.transport, Transport::Running | Transport::Pausing);
         let left = lab
             .recording

@@ -11,6 +11,7 @@ use crate::{
         parts::lane_mark::LaneMark,
         store::use_store,
         text::{td_string, tr},
+        turns::Turn,
         words::names,
     },
 };
@@ -83,7 +84,7 @@ fn factor(id: ConventionId, facts: &GroupFacts, k: &MicrobatchFacts) -> Option<f
 #[component]
 pub fn Arithmetic() -> impl IntoView {
     let store = use_store();
-    let table = Memo::new(move |_| store.last(|recording, row| table(&recording.setup.lanes, row)));
+    let table = Memo::new(move |_| store.last(Turn::Sums, |recording, row| table(&recording.setup.lanes, row)));
     let height = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |table| table.lines.len())));
     view! {
         <section class="panel" aria-labelledby="arithmetic-title">
@@ -115,7 +116,7 @@ fn Derivations() -> impl IntoView {
                 key=|lane| *lane
                 children=move |(lane, id)| {
                     let written = Memo::new(move |_| {
-                        store.last(|_, row| row.lanes.get(lane).map(|one| derivation(id, &row.plan, one)))
+                        store.last(Turn::Sums, |_, row| row.lanes.get(lane).map(|one| derivation(id, &row.plan, one)))
                     });
                     view! {
                         <div>

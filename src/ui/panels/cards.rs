@@ -12,6 +12,7 @@ use crate::{
         parts::lane_mark::LaneMark,
         store::use_store,
         text::{td_string, tr},
+        turns::Turn,
         words::names,
     },
 };
@@ -89,7 +90,7 @@ fn follows(id: ConventionId) -> Follows {
 #[component]
 fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
     let store = use_store();
-    let card = Memo::new(move |_| store.last(Card::read(id, lane)));
+    let card = Memo::new(move |_| store.last(Turn::Curves, Card::read(id, lane)));
     let title = format!("lane-{}-title", lane + 1);
     let labelled_by = title.clone();
     let convention = Convention::of(id);

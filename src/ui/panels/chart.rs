@@ -12,6 +12,7 @@ use crate::{
         parts::lane_mark::LaneMark,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
+        turns::Turn,
         words::names,
     },
 };
@@ -139,8 +140,9 @@ pub fn ChartPanel() -> impl IntoView {
 
 /// Each point is read once; another run, axis or quantity is another curve.
 fn feed(store: Store, axis: Memo<Unit>, shown: RwSignal<Shown>) -> Feed {
+    let ended = store.ended_in(Turn::Curves);
     let version = Memo::new(move |_| {
-        let (run, points) = store.ended.get().map_or((0, 0), |(run, ended)| (run.0, ended));
+        let (run, points) = ended.get().map_or((0, 0), |(run, ended)| (run.0, ended));
         let axis = AXES.iter().position(|unit| *unit == axis.get()).unwrap_or(0);
         let shown = Shown::ALL.iter().position(|one| *one == shown.get()).unwrap_or(0);
         let look = (axis * Shown::ALL.len() + shown) as u64;

@@ -11,6 +11,7 @@ use crate::{
         parts::lane_mark::LaneMark,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
+        turns::Turn,
         words::names,
     },
 };
@@ -103,7 +104,7 @@ fn row(store: Store, width: usize, label: Signal<&'static str>, read: Read) -> i
                 .map(|lane| {
                     let text = Memo::new(move |_| {
                         let locale = store.locale.get();
-                        store.last(|recording, row| read(locale, recording, row, lane))
+                        store.last(Turn::Tables, |recording, row| read(locale, recording, row, lane))
                     });
                     view! { <td>{move || text.get().unwrap_or_else(|| "–".to_owned())}</td> }
                 })
@@ -119,7 +120,7 @@ fn counter(store: Store, width: usize, unit: Unit) -> impl IntoView {
             <th scope="row">{move || names::unit(store.locale.get(), unit)}</th>
             {(0..width)
                 .map(|lane| {
-                    let count = store.memo(move |lab| lab.recording.as_ref().map_or(0, |recording| counted(recording, lane, unit)));
+                    let count = store.memo_in(Turn::Tables, move |lab| lab.recording.as_ref().map_or(0, |recording| counted(recording, lane, unit)));
                     view! { <td>{move || format::count(count.get())}</td> }
                 })
                 .collect_view()}

@@ -11,6 +11,7 @@ use crate::{
         format,
         store::use_store,
         text::{Locale, td_string, tr},
+        turns::Turn,
         words::names,
     },
 };
@@ -23,7 +24,7 @@ pub fn GroupGrid() -> impl IntoView {
     let group = Memo::new(move |_| {
         let lane = lane.get();
         // Built anew with each message, compared by content.
-        store.follow(move |lab| GroupView::of(lab, lane).map(Arc::new))
+        store.follow_in(Turn::Group, move |lab| GroupView::of(lab, lane).map(Arc::new))
     });
     let shape = Memo::new(move |_| group.with(|group| group.as_ref().map(|group| (group.rows, group.columns))));
     let title = move || {

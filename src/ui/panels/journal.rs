@@ -11,6 +11,7 @@ use crate::{
         browser, format,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
+        turns::Turn,
     },
 };
 
@@ -84,8 +85,9 @@ impl Tally {
 #[component]
 pub fn JournalPanel() -> impl IntoView {
     let store = use_store();
+    let ended = store.ended_in(Turn::Tables);
     let tally = Memo::new(move |before: Option<&Tally>| {
-        store.ended.track();
+        ended.track();
         let before = before.cloned().unwrap_or_default();
         store.peek(|lab| {
             lab.recording

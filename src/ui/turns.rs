@@ -1,0 +1,79 @@
+//! Which part of the page is drawn when: a run's news reach one part after another, so that no single task draws all of it.
+
+use std::time::Duration;
+
+use leptos::prelude::*;
+
+/// The parts, in the order they are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Loss cards, curves, progress.
+    Curves,
+    /// The grid of the group being worked on.
+    Group,
+    /// The sums behind the denominators.
+    Sums,
+    /// The lane-by-lane table and the journal.
+    Tables,
+}
+
+const TURNS: [Turn; 4] = [Turn::Curves, Turn::Group, Turn::Sums, Turn::Tables];
+
+/// Between one part and the next, so that the browser can lay out, paint and answer in between.
+const BETWEEN: Duration = Duration::from_millis(25);
+
+/// The turns of one page.
+#[derive(Clone, Copy)]
+pub(super) struct Turns {
+    drawn: [RwSignal<u32>; TURNS.len()],
+    /// A round is under way.
+    busy: StoredValue<bool>,
+    /// News came in since the round began.
+    more: StoredValue<bool>,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self {
+            drawn: std::array::from_fn(|_| RwSignal::new(0)),
+            busy: StoredValue::new(false),
+            more: StoredValue::new(false),
+        }
+    }
+
+    /// Follows the turn of one part.
+    pub(super) fn track(self, turn: Turn) {
+        self.drawn[turn as usize].track();
+    }
+
+    /// All parts now: the person did something and looks for the answer.
+    pub(super) fn all(self) {
+        TURNS.into_iter().for_each(|turn| self.draw(turn));
+    }
+
+    /// One part after another; what comes in meanwhile makes one more round.
+    pub(super) fn one_by_one(self) {
+        if self.busy.try_get_value().unwrap_or(true) {
+            self.more.try_set_value(true);
+            return;
+        }
+        self.busy.try_set_value(true);
+        self.take(0);
+    }
+
+    fn take(self, at: usize) {
+        let Some(&turn) = TURNS.get(at) else {
+            self.busy.try_set_value(false);
+            if self.more.try_update_value(std::mem::take).unwrap_or(false) {
+                self.one_by_one();
+            }
+            return;
+        };
+        self.draw(turn);
+        set_timeout(move || self.take(at + 1), BETWEEN);
+    }
+
+    fn draw(self, turn: Turn) {
+        self.drawn[turn as usize].try_update(|count| *count = count.wrapping_add(1));
+    }
+}
