@@ -86,9 +86,19 @@ impl Page {
         Ok(start.elapsed())
     }
 
-    /// Whole-page width and height a phone would have.
+    /// The page's width and height as a phone has them.
     pub async fn as_phone(&self) -> Result<(), Trouble> {
-        let screen = json!({"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true});
+        self.on_screen(json!({"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true}))
+            .await
+    }
+
+    /// The page's width and height on a projector.
+    pub async fn as_projector(&self) -> Result<(), Trouble> {
+        self.on_screen(json!({"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": false}))
+            .await
+    }
+
+    async fn on_screen(&self, screen: serde_json::Value) -> Result<(), Trouble> {
         send(&self.driver, "Emulation.setDeviceMetricsOverride", screen)
             .await
             .map(drop)
