@@ -62,13 +62,20 @@ impl PaddedBatch {
             labels.extend_from_slice(&example.labels);
             labels.extend(std::iter::repeat_n(IGNORE_INDEX, fill));
         }
-        Self { ids: examples.iter().map(|e| e.id).collect(), width, tokens, labels }
+        Self {
+            ids: examples.iter().map(|e| e.id).collect(),
+            width,
+            tokens,
+            labels,
+        }
     }
 
     /// Pads the examples named by `ids`; `examples[i]` must have ID i.
     pub fn of(examples: &[Example], ids: &[ExampleId]) -> Self {
-        let rows: Vec<&Example> =
-            ids.iter().filter_map(|id| usize::try_from(id.0).ok().and_then(|i| examples.get(i))).collect();
+        let rows: Vec<&Example> = ids
+            .iter()
+            .filter_map(|id| usize::try_from(id.0).ok().and_then(|i| examples.get(i)))
+            .collect();
         Self::new(&rows)
     }
 

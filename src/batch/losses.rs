@@ -25,13 +25,21 @@ impl GroupLoss {
     /// assert_eq!(loss.mean_of_means(), Some(3.0));
     /// ```
     pub fn from_sums(microbatches: impl IntoIterator<Item = (f64, u64)>) -> Self {
-        let empty = Self { loss_sum: 0.0, supervised: 0, sum_of_means: 0.0, means: 0 };
-        microbatches.into_iter().filter(|&(_, n)| n > 0).fold(empty, |acc, (sum, n)| Self {
-            loss_sum: acc.loss_sum + sum,
-            supervised: acc.supervised + n,
-            sum_of_means: acc.sum_of_means + sum / n as f64,
-            means: acc.means + 1,
-        })
+        let empty = Self {
+            loss_sum: 0.0,
+            supervised: 0,
+            sum_of_means: 0.0,
+            means: 0,
+        };
+        microbatches
+            .into_iter()
+            .filter(|&(_, n)| n > 0)
+            .fold(empty, |acc, (sum, n)| Self {
+                loss_sum: acc.loss_sum + sum,
+                supervised: acc.supervised + n,
+                sum_of_means: acc.sum_of_means + sum / n as f64,
+                means: acc.means + 1,
+            })
     }
 
     /// Sum of losses / supervised tokens; `None` where nothing was scored.

@@ -92,7 +92,9 @@ fn check_escapes(link: &str) -> Result<(), LinkError> {
 
 /// Refuses bytes that are no UTF-8, for which the reader of pairs would put U+FFFD.
 fn check_utf8(link: &str) -> Result<(), LinkError> {
-    let broken = link.split('&').find(|pair| percent_encoding::percent_decode_str(pair).decode_utf8().is_err());
+    let broken = link
+        .split('&')
+        .find(|pair| percent_encoding::percent_decode_str(pair).decode_utf8().is_err());
     broken.map_or(Ok(()), |pair| {
         let key = pair.split('=').next().unwrap_or_default().to_owned();
         Err(LinkError::NotUtf8 { key })

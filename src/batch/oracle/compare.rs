@@ -7,7 +7,12 @@ pub fn norm(a: &[f64]) -> f64 {
 
 /// `||a - reference|| / ||reference||`; the plain distance where the reference is zero.
 pub fn relative_l2(a: &[f64], reference: &[f64]) -> f64 {
-    let distance = a.iter().zip(reference).map(|(x, r)| (x - r) * (x - r)).sum::<f64>().sqrt();
+    let distance = a
+        .iter()
+        .zip(reference)
+        .map(|(x, r)| (x - r) * (x - r))
+        .sum::<f64>()
+        .sqrt();
     let scale = norm(reference);
     if scale > 0.0 { distance / scale } else { distance }
 }

@@ -11,7 +11,10 @@ pub struct Sgd {
 impl Sgd {
     /// A fresh state.
     pub fn new(momentum: f64) -> Self {
-        Self { momentum, velocity: None }
+        Self {
+            momentum,
+            velocity: None,
+        }
     }
 }
 
@@ -34,7 +37,15 @@ pub struct AdamW {
 impl AdamW {
     /// A fresh state.
     pub fn new(beta1: f64, beta2: f64, eps: f64, weight_decay: f64) -> Self {
-        Self { beta1, beta2, eps, weight_decay, applied: 0, first: Vec::new(), second: Vec::new() }
+        Self {
+            beta1,
+            beta2,
+            eps,
+            weight_decay,
+            applied: 0,
+            first: Vec::new(),
+            second: Vec::new(),
+        }
     }
 }
 

@@ -39,7 +39,10 @@ impl<B: Backend, const N: usize> Backward<B, N> for Node<B, N> {
 }
 
 /// Computes `forward`, and records that `backward` gives the gradients of the inputs from the inputs and the gradient of the output.
-#[expect(clippy::redundant_closure_for_method_calls, reason = "burn keeps the path of the type to itself")]
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "burn keeps the path of the type to itself"
+)]
 pub(super) fn record<B: Backend, C: CheckpointStrategy, const N: usize>(
     inputs: [FloatTensor<Autodiff<B, C>>; N],
     forward: impl FnOnce([FloatTensor<B>; N]) -> FloatTensor<B>,
