@@ -7,7 +7,7 @@ mod worker;
 use microbatch_lab::{
     bridge::wire,
     protocol::{
-        AdapterInfo,
+        AdapterFacts, AdapterInfo,
         CellState::{self, Backward, Done, Forward},
         ChoiceReason, Chosen, Command, DeviceKind, Event, Fault, Found, RunId, RunState, StepBy, VERSION,
     },
@@ -445,4 +445,23 @@ fn auto_takes_webgpu_only_on_hardware_and_says_why_not() {
     for (found, device, reason) in cases {
         assert_eq!(Chosen::auto(&found), Chosen { device, reason }, "{found:?}");
     }
+}
+
+#[test]
+fn a_browser_completes_what_a_device_does_not_say() {
+    let told = AdapterInfo {
+        vendor: "google".to_owned(),
+        architecture: "swiftshader".to_owned(),
+        ..AdapterInfo::default()
+    };
+    let mut facts = AdapterFacts {
+        vendor: "0x1ae0".to_owned(),
+        ..AdapterFacts::default()
+    };
+    facts.complete(&told);
+    assert_eq!(
+        (facts.name.as_str(), facts.vendor.as_str(), facts.architecture.as_str()),
+        ("google swiftshader", "0x1ae0", "swiftshader")
+    );
+    assert!(facts.software);
 }

@@ -3,11 +3,12 @@
 use microbatch_lab::{
     bridge::{
         host,
+        navigator::look,
         trainer::{Advance, Trainer, Workshop},
     },
     data,
     engine::{self, Device, Session, WarmUp},
-    protocol::{DeviceReport, Fault, Preparation, RunFacts, SelfCheck},
+    protocol::{DeviceReport, Fault, Found, Preparation, RunFacts, SelfCheck},
     setup::Setup,
 };
 
@@ -35,7 +36,12 @@ impl Workshop for OnDevice {
     type Trainer = OnSession;
 
     async fn open(&mut self) -> Result<DeviceReport, Fault> {
-        let (device, report) = engine::device::open().await?;
+        let (device, mut report) = engine::device::open().await?;
+        if let Some(facts) = &mut report.adapter
+            && let Found::Adapter(told) = look().await
+        {
+            facts.complete(&told);
+        }
         self.device = Some(device);
         self.compiles = report.adapter.is_some();
         Ok(report)

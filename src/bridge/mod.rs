@@ -9,6 +9,8 @@ pub mod adapter;
 pub mod client;
 #[cfg(feature = "worker")]
 pub mod host;
+#[cfg(any(feature = "ui", feature = "worker"))]
+pub mod navigator;
 pub mod outbox;
 pub mod pilot;
 mod run;

@@ -4,7 +4,7 @@ use web_time::Instant;
 
 use super::Device;
 #[cfg(feature = "gpu")]
-use crate::protocol::AdapterFacts;
+use crate::protocol::{AdapterFacts, device::is_software};
 use crate::protocol::{DeviceReport, Fault};
 
 /// The CPU device: pure Rust, in this process.
@@ -63,7 +63,11 @@ fn milliseconds(since: Instant) -> f64 {
 fn facts(adapter: &wgpu::Adapter) -> AdapterFacts {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     AdapterFacts {
-        software: is_software(&info),
+        // A browser says `isFallbackAdapter`, which wgpu reports as a CPU; names give the others away.
+        software: is_software(
+            info.device_type == wgpu::DeviceType::Cpu,
+            &[&info.name, &info.driver, &info.driver_info],
+        ),
         name: info.name,
         // A browser tells the vendor only in words, which wgpu does not pass on; natively it is a PCI number.
         vendor: if info.vendor == 0 {
@@ -80,12 +84,4 @@ fn facts(adapter: &wgpu::Adapter) -> AdapterFacts {
         max_workgroup_invocations: limits.max_compute_invocations_per_workgroup,
         shader_f16: adapter.features().contains(wgpu::Features::SHADER_F16),
     }
-}
-
-/// A browser says `isFallbackAdapter`, which wgpu reports as a CPU; names give the others away.
-#[cfg(feature = "gpu")]
-fn is_software(info: &wgpu::AdapterInfo) -> bool {
-    let words = format!("{} {} {}", info.name, info.driver, info.driver_info).to_lowercase();
-    let known = ["swiftshader", "llvmpipe", "lavapipe", "warp", "microsoft basic render"];
-    info.device_type == wgpu::DeviceType::Cpu || known.iter().any(|name| words.contains(name))
 }

@@ -167,6 +167,24 @@ impl AdapterInfo {
     }
 }
 
+impl AdapterFacts {
+    /// What the browser says of the adapter, where the device itself said nothing.
+    pub fn complete(&mut self, told: &AdapterInfo) {
+        self.software |= told.software();
+        for (mine, theirs) in [
+            (&mut self.vendor, &told.vendor),
+            (&mut self.architecture, &told.architecture),
+        ] {
+            if mine.is_empty() {
+                mine.clone_from(theirs);
+            }
+        }
+        if self.name.is_empty() {
+            self.name = told.name();
+        }
+    }
+}
+
 /// What the page found when it looked for WebGPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
