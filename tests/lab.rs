@@ -448,7 +448,7 @@ fn another_device_ends_the_run_and_keeps_what_it_recorded() {
 fn the_persons_own_file_is_needed_by_name() {
     let file = |name: &str| OwnFile {
         name: name.to_owned(),
-        text: "some text".to_owned(),
+        text: "some text".into(),
     };
     let wants = Draft::default().with(Key::Data, "text").with(Key::FileName, "mine.txt");
     let needed = Some(Fault::Data(DataError::FileNeeded {

@@ -163,7 +163,7 @@ pub const TABLE: &[Convention] = &[
     Convention {
         id: ConventionId::DividedTwice,
         correct: false,
-        formula: "(M / A) / A",
+        formula: "(M / A_set) / A_set",
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| mean_factor(k) * per_accumulation(g),
@@ -173,7 +173,7 @@ pub const TABLE: &[Convention] = &[
     Convention {
         id: ConventionId::WeightedThenDividedByA,
         correct: false,
-        formula: "S · D / N / A",
+        formula: "S · D / N / A_set",
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| replicas(g) / tokens(g) * per_accumulation(g),
@@ -213,7 +213,7 @@ pub const TABLE: &[Convention] = &[
     Convention {
         id: ConventionId::ReplicasAndAccumulationForgotten,
         correct: false,
-        formula: "S / N / A",
+        formula: "S / N / A_set",
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| per_accumulation(g) / tokens(g),
@@ -223,7 +223,7 @@ pub const TABLE: &[Convention] = &[
     Convention {
         id: ConventionId::PaddingCounted,
         correct: false,
-        formula: "S / (m · T) / A",
+        formula: "S / (m · T) / A_set",
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| per_accumulation(g) / k.positions as f64,

@@ -95,7 +95,8 @@ impl<W: Workshop> Pilot<W> {
     fn on_run(&mut self, run: RunId, act: impl FnOnce(&mut Active<W::Trainer>, &mut Outbox)) {
         match self.active.as_mut().filter(|active| active.run == run) {
             Some(active) => act(active, &mut self.outbox),
-            None if run < self.newest => {}
+            // Late, or its run ended in a fault that was told already.
+            None if run <= self.newest => {}
             None => self.fault(Some(run), Fault::NoSuchRun),
         }
     }

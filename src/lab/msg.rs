@@ -1,5 +1,7 @@
 //! What can happen to the page, and what it can ask of the outside.
 
+use std::sync::Arc;
+
 use super::blueprint::{Language, Theme};
 use crate::{
     batch::Unit,
@@ -13,8 +15,15 @@ use crate::{
 pub struct OwnFile {
     /// Its name.
     pub name: String,
-    /// Its text.
-    pub text: String,
+    /// Its text. Shared: it can be megabytes.
+    pub text: Arc<str>,
+}
+
+impl OwnFile {
+    /// Whether a setup that asks for `name` means this file; one that names none takes what there is.
+    pub fn is_named(&self, name: &str) -> bool {
+        name.is_empty() || self.name == name
+    }
 }
 
 /// What the person wants of the run.

@@ -7,7 +7,7 @@ use super::{
     recording::Recording,
 };
 use crate::{
-    data::DataError,
+    data::{self, DataError},
     protocol::{Command, Fault, RunId},
     setup::{Data, Setup, parse::parse},
 };
@@ -75,6 +75,11 @@ pub(super) fn load(lab: &mut Lab, then: Option<Go>) -> Vec<Effect> {
             return Vec::new();
         }
     };
+    // The worker makes the data again; here it is made so that what cannot be used is refused before anything is given up for it.
+    if let Err(error) = data::build(&setup, own_text.as_deref()) {
+        lab.machine.fault = Some(Fault::Data(error));
+        return Vec::new();
+    }
     if let DeviceState::Failed(fault) = &lab.machine.device {
         lab.machine.fault = Some(fault.clone());
         return Vec::new();
@@ -131,8 +136,8 @@ fn own_text(own: Option<&OwnFile>, setup: &Setup) -> Result<Option<String>, Data
     match &setup.data {
         Data::Task { .. } => Ok(None),
         Data::Own { name, .. } => own
-            .filter(|file| file.name == *name)
-            .map(|file| Some(file.text.clone()))
+            .filter(|file| file.is_named(name))
+            .map(|file| Some(file.text.to_string()))
             .ok_or_else(|| DataError::FileNeeded { name: name.clone() }),
     }
 }

@@ -34,6 +34,14 @@ pub enum Fault {
     /// The data cannot be used.
     #[error("{0}")]
     Data(DataError),
+    /// A whole epoch of groups went by without one applied update.
+    #[error(
+        "the last {groups} groups changed nothing: no gradient was finite, or no token supervised; lower the rate or mend the data"
+    )]
+    NothingApplies {
+        /// Groups since the last applied update.
+        groups: u64,
+    },
     /// A command for a run that is not loaded.
     #[error("no such run is loaded")]
     NoSuchRun,

@@ -81,7 +81,8 @@ pub(super) fn known_losses(text: &str) -> Result<Vec<(char, f64)>, Problem> {
         };
         let (number, tail) = characters.as_str().split_once(',').unwrap_or((characters.as_str(), ""));
         let loss: f64 = number.trim().parse().map_err(|_| Problem::BadStart)?;
-        if !loss.is_finite() || loss <= 0.0 {
+        // Beyond that exp(-loss) is no f32 any more.
+        if !(loss > 0.0 && loss <= 80.0) {
             return Err(Problem::BadStart);
         }
         if pairs.iter().any(|(other, _)| *other == letter) {

@@ -23,6 +23,7 @@ pub mod types;
 pub use draft::Draft;
 pub use key::Key;
 pub use named::Named;
+pub use number::count;
 pub use presets::{PRESETS, Preset};
 pub use problem::{FieldError, Problem};
 pub use types::{Budget, Data, Lengths, Model, Optimizer, OwnFormat, Setup, Start, Task};

@@ -1,6 +1,6 @@
 //! Numbers as people type them.
 
-use super::problem::Problem;
+use super::{limits::MAX_COUNT, problem::Problem};
 
 /// A whole number between two limits, both included.
 pub(super) fn whole(text: &str, min: u64, max: u64) -> Result<u64, Problem> {
@@ -17,6 +17,12 @@ pub(super) fn whole(text: &str, min: u64, max: u64) -> Result<u64, Problem> {
     } else {
         Err(Problem::NotWhole)
     }
+}
+
+/// One of m, A and D, as its field reads it.
+pub fn count(text: &str) -> Result<u32, Problem> {
+    let value = whole(text, 1, MAX_COUNT.into())?;
+    u32::try_from(value).map_err(|_| Problem::TooLarge { max: MAX_COUNT.into() })
 }
 
 /// A number between two limits, both included. A single comma is read as a decimal point.

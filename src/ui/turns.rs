@@ -48,7 +48,9 @@ impl Turns {
 
     /// All parts now: the person did something and looks for the answer.
     pub(super) fn all(self) {
-        TURNS.into_iter().for_each(|turn| self.draw(turn));
+        for turn in TURNS {
+            self.draw(turn);
+        }
     }
 
     /// One part after another; what comes in meanwhile makes one more round.

@@ -65,13 +65,20 @@ impl Group {
         &self.split.plan
     }
 
+    /// Who is in one microbatch.
+    pub(super) fn ids_of(&self, cell: u32) -> &[ExampleId] {
+        let cell = usize::try_from(cell).ok();
+        cell.and_then(|cell| self.split.plan.microbatches.get(cell))
+            .map_or(&[], |k| &k.ids)
+    }
+
     /// The microbatch to work on; `None` once all are done, and for a group without a supervised token, of which nothing is computed.
     pub(super) fn next_cell(&self) -> Option<u32> {
         let left = self.split.plan.supervised() > 0 && self.done < self.split.plan.microbatches.len();
         left.then(|| u32::try_from(self.done).ok()).flatten()
     }
 
-    /// A forward, a backward, or both, of one microbatch in every lane.
+    /// A forward, a backward, or both, of one microbatch in every lane. `unique` is how many different examples the run has met by then.
     pub(super) async fn work_on(
         &mut self,
         cell: u32,
@@ -79,6 +86,7 @@ impl Group {
         examples: &[Example],
         lanes: &mut [Lane],
         watch: bool,
+        unique: u64,
     ) -> Result<MicrobatchRow, Fault> {
         let row = |state, lanes| MicrobatchRow {
             group: self.split.plan.number,
@@ -103,6 +111,7 @@ impl Group {
         for lane in &mut *lanes {
             if let Some((plan, facts)) = self.work_of(lane) {
                 lane.backward(plan, facts);
+                lane.counters.unique_examples = unique;
             }
         }
         let values = readback.read().await?;
@@ -183,7 +192,8 @@ impl Group {
             outcome: Outcome::NoSupervisedToken,
             loss: group_loss(&view.plan, &loss_sums),
             loss_sums,
-            gradient_norm: 0.0,
+            // Nothing was computed.
+            gradient_norm: f64::NAN,
             rate,
             counters: lane.counters,
             checksums: None,

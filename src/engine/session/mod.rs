@@ -11,9 +11,9 @@ use web_time::Instant;
 
 use super::{Device, init, lane::Lane, model::Network, readback::Readback};
 use crate::{
-    batch::{Convention, Counters, Example, GroupPlan, Pass},
+    batch::{Convention, Counters, Example, ExampleId, GroupPlan, Pass},
     data::{Corpus, DataError},
-    protocol::{Fault, GroupRow, MicrobatchRow, RunFacts},
+    protocol::{Fault, GroupRow, MicrobatchRow, Outcome, RunFacts},
     setup::{Budget, Setup},
 };
 use epochs::Epochs;
@@ -50,6 +50,8 @@ pub struct Session {
     whole: bool,
     facts: RunFacts,
     worked_ms: f64,
+    /// Groups since the last one that changed any lane.
+    barren: u64,
 }
 
 /// Which example IDs a run has met.
@@ -121,6 +123,7 @@ impl Session {
             whole,
             facts,
             worked_ms: 0.0,
+            barren: 0,
         })
     }
 
@@ -177,38 +180,45 @@ impl Session {
 
     async fn step(&mut self, watch: bool) -> Result<Advance, Fault> {
         let Some(mut group) = self.group.take() else {
-            return Ok(self.begin());
+            return self.begin();
         };
         if let Some(cell) = group.next_cell() {
+            let unique = self.seen.meet(group.ids_of(cell));
             let row = group
-                .work_on(cell, &self.device, &self.examples, &mut self.lanes, watch)
+                .work_on(cell, &self.device, &self.examples, &mut self.lanes, watch, unique)
                 .await?;
             self.group = Some(group);
             return Ok(Advance::Microbatch(vec![row]));
         }
-        let unique = self.seen.meet(&group);
+        let unique = self.seen.meet(group.plan().microbatches.iter().flat_map(|k| &k.ids));
         let row = group.end(&mut self.lanes, unique, self.whole).await?;
+        let applied = row.lanes.iter().any(|lane| lane.outcome == Outcome::Applied);
+        self.barren = if applied { 0 } else { self.barren + 1 };
         Ok(Advance::Updated(Box::new(row)))
     }
 
-    fn begin(&mut self) -> Advance {
+    fn begin(&mut self) -> Result<Advance, Fault> {
         if self.counters().get(self.budget.unit) >= self.budget.amount {
-            return Advance::Finished;
+            return Ok(Advance::Finished);
+        }
+        // What a whole epoch did not do, the next one will not do either, and some budgets would never be reached.
+        if self.barren > self.facts.groups_per_epoch {
+            return Err(Fault::NothingApplies { groups: self.barren });
         }
         // An epoch without a group is refused when the run is built.
         let Some(next) = self.epochs.next() else {
-            return Advance::Finished;
+            return Ok(Advance::Finished);
         };
         let plan = next.plan.clone();
         self.group = Some(Box::new(Group::new(next.plan, next.dropped, &self.examples)));
-        Advance::Began(plan)
+        Ok(Advance::Began(plan))
     }
 }
 
 impl Seen {
-    /// Marks a group's examples and returns how many different ones there have been.
-    fn meet(&mut self, group: &Group) -> u64 {
-        for id in group.plan().microbatches.iter().flat_map(|k| &k.ids) {
+    /// Marks examples and returns how many different ones there have been.
+    fn meet<'a>(&mut self, ids: impl IntoIterator<Item = &'a ExampleId>) -> u64 {
+        for id in ids {
             if let Some(met) = usize::try_from(id.0).ok().and_then(|i| self.met.get_mut(i)) {
                 self.count += u64::from(!std::mem::replace(met, true));
             }

@@ -188,7 +188,10 @@ fn give(store: Store, name: String, text: Result<String, DataError>) {
                 .any(|end| name.to_lowercase().ends_with(end));
             let kind = if json { "jsonl" } else { "text" };
             store.dispatch_all([
-                Msg::OwnFile(Ok(OwnFile { name, text })),
+                Msg::OwnFile(Ok(OwnFile {
+                    name,
+                    text: text.into(),
+                })),
                 Msg::Edit(Key::Data, kind.to_owned()),
             ]);
         }

@@ -85,10 +85,13 @@ fn Choice(id: ConventionId) -> impl IntoView {
     }
 }
 
-/// The lanes as typed; unknown names count too, so that nothing is lost by a click.
+/// The lanes as typed. A name that is no convention has no box here, and the next click drops it.
 fn chosen(draft: &Draft) -> Vec<String> {
-    let names = draft.get(Key::Lanes).split([',', ' ']).map(str::trim);
-    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    let names = draft.get(Key::Lanes).split([',', ';', ' ', '\n']).map(str::trim);
+    names
+        .filter(|name| ConventionId::named(name).is_some())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn toggle(store: Store, id: ConventionId) {

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 
 use crate::{
     data::{DataError, Run, Sample, Summary, build, summary},
+    lab::OwnFile,
     setup::{Data, Setup},
     ui::{
         format,
@@ -34,7 +35,7 @@ pub fn follow(store: Store) -> Preview {
             let made = asked.with_untracked(|asked| {
                 asked
                     .as_ref()
-                    .map(|setup| own.with_untracked(|own| made(setup, own.as_ref().map(|file| file.text.as_str()))))
+                    .map(|setup| own.with_untracked(|own| made(setup, own.as_ref())))
             });
             // While the form does not parse, the last good preview stays.
             if made.is_some() {
@@ -49,11 +50,15 @@ pub fn follow(store: Store) -> Preview {
     preview
 }
 
-fn made(setup: &Setup, own: Option<&str>) -> Result<Arc<Summary>, DataError> {
-    if let (Data::Own { name, .. }, None) = (&setup.data, own) {
-        return Err(DataError::FileNeeded { name: name.clone() });
-    }
-    build(setup, own).map(|corpus| Arc::new(summary(&corpus)))
+fn made(setup: &Setup, own: Option<&OwnFile>) -> Result<Arc<Summary>, DataError> {
+    let text = match &setup.data {
+        Data::Task { .. } => None,
+        Data::Own { name, .. } => {
+            let named = own.filter(|file| file.is_named(name));
+            Some(named.ok_or_else(|| DataError::FileNeeded { name: name.clone() })?)
+        }
+    };
+    build(setup, text.map(|file| &*file.text)).map(|corpus| Arc::new(summary(&corpus)))
 }
 
 /// The same Setup with all that does not change the data left at one value, so that editing it makes no new preview.

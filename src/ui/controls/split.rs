@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use super::topology::TopologyHelper;
 use crate::{
     batch::Split,
-    setup::Key,
+    setup::{Key, count},
     ui::{
         format,
         parts::field::{ChoiceField, TextField, Words},
@@ -63,7 +63,7 @@ fn Product() -> impl IntoView {
     let store = use_store();
     let split = Memo::new(move |_| {
         store.draft.with(|draft| {
-            let number = |key| draft.get(key).trim().parse::<u32>().ok();
+            let number = |key| count(draft.get(key)).ok();
             Split::new(
                 number(Key::Microbatch)?,
                 number(Key::Accumulation)?,

@@ -125,7 +125,9 @@ fn ProgressLine() -> impl IntoView {
         lab.recording.as_ref().map_or(0, crate::lab::Recording::done)
     });
     let left = store.memo_in(Turn::Curves, |lab| {
-        let running = matches!(lab.machine.transport, Transport::Running | Transport::Pausing);
+        // The engine tells how long it worked; in slow motion most of the time is waiting.
+        let running =
+            matches!(lab.machine.transport, Transport::Running | Transport::Pausing) && lab.blueprint.pause_ms == 0;
         let left = lab
             .recording
             .as_ref()
@@ -149,7 +151,7 @@ fn ProgressLine() -> impl IntoView {
                 }}
             </label>
             <progress id="progress" max=move || amount().to_string() prop:value=move || done.get().min(amount()) as f64></progress>
-            <output for="progress">
+            <output for="progress" aria-live="off">
                 {move || {
                     let (done, amount) = (format::count(done.get()), of());
                     td_string!(store.locale.get(), transport.of_budget, done, amount).to_string()

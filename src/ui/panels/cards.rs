@@ -42,6 +42,7 @@ struct Card {
     unweighted: String,
     unweighted_value: String,
     trained_on: Option<String>,
+    follows: Option<Follows>,
     norm: String,
     rate: String,
 }
@@ -56,6 +57,7 @@ impl Card {
             unweighted: loss_words::unweighted(plan, lane),
             unweighted_value: text(lane.loss.mean_of_means()),
             trained_on: loss_words::trained_on(id, plan, lane).map(format::loss),
+            follows: Some(follows(id, Some(plan))),
             norm: format::value(lane.gradient_norm),
             rate: format::value(lane.rate),
         }
@@ -72,16 +74,16 @@ impl Card {
 }
 
 /// Which of the two numbers a convention follows, if it is one of them.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follows {
     Weighted,
     Unweighted,
     Neither,
 }
 
-fn follows(id: ConventionId) -> Follows {
+fn follows(id: ConventionId, plan: Option<&GroupPlan>) -> Follows {
     match id {
-        ConventionId::MeanOfMeans => Follows::Unweighted,
+        ConventionId::MeanOfMeans if plan.is_none_or(loss_words::is_plain_mean) => Follows::Unweighted,
         _ if Convention::of(id).correct => Follows::Weighted,
         _ => Follows::Neither,
     }
@@ -91,6 +93,10 @@ fn follows(id: ConventionId) -> Follows {
 fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
     let store = use_store();
     let card = Memo::new(move |_| store.last(Turn::Curves, Card::read(id, lane)));
+    let followed = Memo::new(move |_| {
+        let told = card.with(|card| card.as_ref().and_then(|card| card.follows));
+        told.unwrap_or_else(|| follows(id, None))
+    });
     let title = format!("lane-{}-title", lane + 1);
     let labelled_by = title.clone();
     let convention = Convention::of(id);
@@ -119,13 +125,13 @@ fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
                     label=Signal::derive(tr!(store, card.weighted))
                     value=Signal::derive(with(|card| card.weighted_value.clone()))
                     arithmetic=Signal::derive(written(|card| card.weighted.clone()))
-                    followed=follows(id) == Follows::Weighted
+                    followed=Signal::derive(move || followed.get() == Follows::Weighted)
                 />
                 <LossNumber
                     label=Signal::derive(tr!(store, card.unweighted))
                     value=Signal::derive(with(|card| card.unweighted_value.clone()))
                     arithmetic=Signal::derive(written(|card| card.unweighted.clone()))
-                    followed=follows(id) == Follows::Unweighted
+                    followed=Signal::derive(move || followed.get() == Follows::Unweighted)
                 />
             </div>
             <dl class="facts" hidden=move || note().is_some()>
@@ -137,15 +143,17 @@ fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
                     <dt>{tr!(store, card.rate)}</dt>
                     <dd>{with(|card| card.rate.clone())}</dd>
                 </div>
-                {(follows(id) == Follows::Neither)
-                    .then(|| {
-                        view! {
+                {move || {
+                    (followed.get() == Follows::Neither)
+                        .then(|| {
+                            view! {
                             <div class="trained-on">
                                 <dt>{tr!(store, card.trains_on_value)}</dt>
                                 <dd>{with(|card| card.trained_on.clone().unwrap_or_else(|| "–".to_owned()))}</dd>
                             </div>
                         }
-                    })}
+                        })
+                }}
             </dl>
             <p class="card-note" hidden=move || note().is_none()>
                 {note}
@@ -160,7 +168,7 @@ fn LossNumber(
     label: Signal<&'static str>,
     value: Signal<String>,
     arithmetic: Signal<String>,
-    followed: bool,
+    followed: Signal<bool>,
 ) -> impl IntoView {
     let store = use_store();
     let text = move || {
@@ -172,13 +180,13 @@ fn LossNumber(
         }
     };
     view! {
-        <div class="loss" class:followed=followed>
+        <div class="loss" class:followed=move || followed.get()>
             <span class="loss-label">{move || label.get()}</span>
             <span class="loss-line">
                 <strong class="loss-value" aria-hidden="true">
                     {move || value.get()}
                 </strong>
-                {followed.then(|| view! { <span class="follows">{tr!(store, card.trains_on)}</span> })}
+                {move || followed.get().then(|| view! { <span class="follows">{tr!(store, card.trains_on)}</span> })}
             </span>
             <span class="loss-arithmetic">{text}</span>
         </div>

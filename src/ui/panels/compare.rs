@@ -157,9 +157,12 @@ fn first(locale: Locale, recording: &Recording, lane: usize, read: fn(&crate::pr
 
 fn distance(locale: Locale, _: &Recording, row: &GroupRow, lane: usize) -> String {
     of(row, lane, |row| {
-        row.apart
-            .as_ref()
-            .map_or_else(|| same(locale), |apart| format::value(apart.parameter_distance))
+        match &row.apart {
+            Some(apart) => format::value(apart.parameter_distance),
+            None if lane == 0 => same(locale),
+            // A skipped group measures nothing.
+            None => "–".to_owned(),
+        }
     })
 }
 

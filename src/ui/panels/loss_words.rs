@@ -66,12 +66,22 @@ pub fn trained_on(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Option<
     Some(sum / f64::from(plan.replicas.max(1)))
 }
 
+/// Whether the mean of microbatch means, as frameworks compute it, is the plain mean of all of them: where a microbatch is empty, or
+/// replicas accumulate different numbers of them, `M / A` on each replica and the average over replicas is another number.
+pub fn is_plain_mean(plan: &GroupPlan) -> bool {
+    let facts = plan.facts();
+    let each = facts.accumulated_on(0);
+    each > 0
+        && (1..plan.replicas).all(|d| facts.accumulated_on(d) == each)
+        && facts.microbatches.iter().all(|k| k.supervised > 0)
+}
+
 /// How the number that a lane follows arises from the group's sums and counts, written out as far as it stays readable.
 pub fn derivation(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Option<String> {
     let value = format::loss(trained_on(id, plan, lane)?);
     let steps = match id {
         ConventionId::TokenWeighted | ConventionId::FullBatch => all_by_all(plan, lane),
-        ConventionId::MeanOfMeans => means(plan, lane),
+        ConventionId::MeanOfMeans if is_plain_mean(plan) => means(plan, lane),
         ConventionId::ReplicaTokenMean => replica_means(plan, lane),
         _ => "Σ c · S / D".to_owned(),
     };
@@ -120,11 +130,11 @@ fn replica_means(plan: &GroupPlan, lane: &LaneRow) -> String {
     let parts: Vec<String> = (0..plan.replicas)
         .take(MEANS_WRITTEN)
         .map(|d| {
-            format!(
-                "{} / {}",
-                format::sum(replica(d)),
-                format::count(facts.supervised_on(d))
-            )
+            // A replica without a token adds nothing.
+            match facts.supervised_on(d) {
+                0 => "0".to_owned(),
+                tokens => format!("{} / {}", format::sum(replica(d)), format::count(tokens)),
+            }
         })
         .collect();
     let more = if plan.replicas as usize > MEANS_WRITTEN {

@@ -28,6 +28,9 @@ pub fn fault(locale: Locale, fault: &Fault) -> String {
         .to_string(),
         Fault::DeviceLost { reason } => td_string!(locale, fault.device_lost, reason = brief(reason)).to_string(),
         Fault::Data(error) => data(locale, error),
+        Fault::NothingApplies { groups } => {
+            td_string!(locale, fault.nothing_applies, groups = format::count(*groups)).to_string()
+        }
         Fault::NoSuchRun => td_string!(locale, fault.no_such_run).to_owned(),
         Fault::VersionMismatch { page, worker } => {
             td_string!(locale, fault.version, page = *page, worker = *worker).to_string()
