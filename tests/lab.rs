@@ -587,3 +587,30 @@ fn a_replaced_run_is_kept_for_comparison_and_named_by_what_changed() {
         [11, 10, 9, 8]
     );
 }
+
+#[test]
+fn data_that_cannot_be_used_leaves_the_running_run_and_its_recording() {
+    let broken = OwnFile {
+        name: "mine.jsonl".to_owned(),
+        text: "{\"prompt\": ".into(),
+    };
+    let more = [
+        Msg::Edit(Key::Data, "jsonl".to_owned()),
+        Msg::OwnFile(Ok(broken)),
+        Msg::Reset,
+    ];
+    let did = after(path_to(Transport::Running).into_iter().chain(more));
+    assert!(
+        matches!(
+            did.lab.machine.fault,
+            Some(Fault::Data(DataError::BadJson { line: 1, .. }))
+        ),
+        "{:?}",
+        did.lab.machine.fault
+    );
+    assert_eq!(did.lab.machine.transport, Transport::Running);
+    assert_eq!(
+        did.lab.recording.map(|recording| recording.run),
+        Some(did.lab.machine.run)
+    );
+}

@@ -15,8 +15,9 @@ mod reference;
 mod short_run;
 
 use microbatch_lab::{
+    batch::IGNORE_INDEX,
     engine::{Advance, Device, Session, WarmUp, check, self_check},
-    protocol::{GroupRow, Preparation, SelfCheck},
+    protocol::{Fault, GroupRow, Preparation, SelfCheck},
     setup::{Draft, Key, PRESETS, Preset, Setup, parse::parse},
 };
 use pollster::block_on;
@@ -106,4 +107,43 @@ fn a_device_that_computes_rightly_is_used_and_any_other_is_refused() {
     ] {
         assert!(check::refusal(&bad).is_some(), "{bad:?}");
     }
+}
+
+#[test]
+fn a_watched_microbatch_counts_its_unique_examples_at_once() {
+    let mut session = session(&parse(&preset("sort_uneven")).unwrap());
+    let watched = loop {
+        if let Advance::Microbatch(rows) = block_on(session.advance(true)).unwrap()
+            && let Some(watched) = rows.first().and_then(|row| row.lanes.first())
+        {
+            break watched.counters;
+        }
+    };
+    assert_eq!(
+        (watched.microbatches, watched.examples, watched.unique_examples),
+        (1, 2, 2)
+    );
+}
+
+#[test]
+fn a_run_that_changes_nothing_ends_by_name() {
+    let setup = setup(&[(Key::Model, "token_mlp")]);
+    let mut masked = corpus(&setup);
+    for example in &mut masked.examples {
+        example.labels.fill(IGNORE_INDEX);
+    }
+    let mut session = Session::new(&Device::flex(), &setup, masked.clone()).unwrap();
+    let nothing = Fault::NothingApplies {
+        groups: session.facts().groups_per_epoch + 1,
+    };
+    let ended = loop {
+        match block_on(session.advance(false)) {
+            Ok(Advance::Finished) => panic!("a budget of applied updates was reached without one"),
+            Ok(_) => {}
+            Err(fault) => break fault,
+        }
+    };
+    assert_eq!(ended, nothing);
+    let mut warm_up = WarmUp::new(&Device::flex(), &setup, &masked).unwrap();
+    assert_eq!(block_on(warm_up.step()), Err(nothing));
 }
