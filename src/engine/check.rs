@@ -8,7 +8,10 @@ use crate::{
     batch::{
         Convention, ConventionId, Example, ExampleId, GroupPlan, IGNORE_INDEX, LastGroup, PaddedBatch, Schedule,
         ScheduleShape, Sharding, Split,
-        oracle::{Contribution, MlpShape, combine, mlp_gradient, relative_l2, token_weights},
+        oracle::{
+            Contribution, MlpShape, TransformerShape, combine, mlp_gradient, relative_l2, token_cross_entropy,
+            token_weights, transformer_gradient,
+        },
         plan::{EpochStart, plan_epoch},
     },
     protocol::{Fault, SelfCheck},
@@ -18,14 +21,24 @@ use crate::{
 /// Room for a GPU's fast tanh and exp; a wrong kernel misses it by far.
 const TOLERANCE: f64 = 1e-4;
 
-const SHAPE: MlpShape = MlpShape {
-    vocab: 11,
-    embed: 6,
-    hidden: 8,
-};
+/// Every kernel that a run can use is used by one of these.
+const NETWORKS: [Network; 2] = [
+    Network::TokenMlp(MlpShape {
+        vocab: 11,
+        embed: 6,
+        hidden: 8,
+    }),
+    Network::Transformer(TransformerShape {
+        vocab: 11,
+        width: 8,
+        layers: 1,
+        heads: 2,
+        context: 9,
+    }),
+];
 
-/// Computes the check group. The caller reports the numbers, and refuses the device where [`SelfCheck::passed`] is false
-/// (with [`Fault::DeviceComputesWrongly`], made by [`refusal`]).
+/// Computes the check group with a token MLP and a transformer; the numbers are those of the worse one. The caller reports them, and
+/// refuses the device where [`SelfCheck::passed`] is false (with [`Fault::DeviceComputesWrongly`], made by [`refusal`]).
 pub async fn self_check(device: &Device) -> Result<SelfCheck, Fault> {
     let began = Instant::now();
     let examples = examples();
@@ -34,9 +47,44 @@ pub async fn self_check(device: &Device) -> Result<SelfCheck, Fault> {
             reason: "the check group is empty".to_owned(),
         });
     };
+    let mut worst = Errors::default();
+    for network in NETWORKS {
+        worst = worst.or_worse(errors_of(network, device, &group, &examples).await?);
+    }
+    Ok(SelfCheck {
+        gradient_error: worst.gradient,
+        loss_error: worst.loss,
+        tolerance: TOLERANCE,
+        took_ms: began.elapsed().as_secs_f64() * 1e3,
+    })
+}
+
+#[derive(Clone, Copy, Default)]
+struct Errors {
+    gradient: f64,
+    loss: f64,
+}
+
+impl Errors {
+    /// The larger of each; NaN, which no comparison excuses, stays.
+    fn or_worse(self, other: Self) -> Self {
+        let worse = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
+        Self {
+            gradient: worse(self.gradient, other.gradient),
+            loss: worse(self.loss, other.loss),
+        }
+    }
+}
+
+async fn errors_of(
+    network: Network,
+    device: &Device,
+    group: &GroupPlan,
+    examples: &[Example],
+) -> Result<Errors, Fault> {
     let convention = Convention::of(ConventionId::TokenWeighted);
-    let parameters = parameters();
-    let (expected, expected_loss) = oracle(convention, &group, &examples, &parameters);
+    let parameters = parameters(network);
+    let (expected, expected_loss) = oracle(network, convention, group, examples, &parameters);
 
     let device = device.clone().without_autodiff();
     let narrow: Vec<f32> = parameters.iter().copied().map(super::microbatch::to_f32).collect();
@@ -48,20 +96,13 @@ pub async fn self_check(device: &Device) -> Result<SelfCheck, Fault> {
         total: 1,
     };
     let rule = Optimizer::Sgd { momentum: 0.0 };
-    let mut lane = Lane::new(
-        convention,
-        Network::TokenMlp(SHAPE),
-        &start,
-        group.replicas,
-        rule,
-        schedule,
-    );
+    let mut lane = Lane::new(convention, network, &start, group.replicas, rule, schedule);
     let microbatches: Vec<Microbatch> = group
         .microbatches
         .iter()
-        .map(|k| Microbatch::new(&device, PaddedBatch::of(&examples, &k.ids)))
+        .map(|k| Microbatch::new(&device, PaddedBatch::of(examples, &k.ids)))
         .collect();
-    let reduced = lane.gradient_of(&group, &microbatches);
+    let reduced = lane.gradient_of(group, &microbatches);
     let mut readback = Readback::default();
     let gradient = readback.add(&reduced.gradient);
     let sums: Vec<_> = reduced.sums.iter().flatten().map(|sum| readback.add(sum)).collect();
@@ -71,19 +112,17 @@ pub async fn self_check(device: &Device) -> Result<SelfCheck, Fault> {
     // The device counts the scored positions too.
     let counted: f32 = sums.iter().filter_map(|&sum| values.of(sum).get(1)).sum();
     let counts_right = (f64::from(counted) - group.supervised() as f64).abs() < 0.5;
-    Ok(SelfCheck {
-        gradient_error: if gradient.len() == expected.len() {
+    Ok(Errors {
+        gradient: if gradient.len() == expected.len() {
             relative_l2(&gradient, &expected)
         } else {
             f64::NAN
         },
-        loss_error: if counts_right {
+        loss: if counts_right {
             (loss - expected_loss).abs() / expected_loss
         } else {
             f64::NAN
         },
-        tolerance: TOLERANCE,
-        took_ms: began.elapsed().as_secs_f64() * 1e3,
     })
 }
 
@@ -96,11 +135,25 @@ pub fn refusal(check: &SelfCheck) -> Option<Fault> {
     })
 }
 
-fn oracle(convention: &Convention, group: &GroupPlan, examples: &[Example], parameters: &[f64]) -> (Vec<f64>, f64) {
+fn oracle(
+    network: Network,
+    convention: &Convention,
+    group: &GroupPlan,
+    examples: &[Example],
+    parameters: &[f64],
+) -> (Vec<f64>, f64) {
     let compute = |ids: &[ExampleId]| {
         let batch = PaddedBatch::of(examples, ids);
         let weights = token_weights(convention.token_weights, &batch);
-        let (losses, gradient) = mlp_gradient(SHAPE, parameters, &batch.tokens, &batch.labels, &weights);
+        let (tokens, labels) = (&batch.tokens, &batch.labels);
+        let (losses, gradient) = match network {
+            Network::TokenMlp(shape) => mlp_gradient(shape, parameters, tokens, labels, &weights),
+            Network::Transformer(shape) => {
+                transformer_gradient(shape, parameters, batch.width, tokens, labels, &weights)
+            }
+            // Not among the networks of the check; without a twin nothing passes.
+            Network::Line(_) => (token_cross_entropy(&[], &[], &[], 1), Vec::new()),
+        };
         Contribution {
             loss_sum: losses.sum,
             gradient,
@@ -151,8 +204,8 @@ fn examples() -> Vec<Example> {
 }
 
 /// Irregular and exact in f32 and f64 alike up to one rounding.
-fn parameters() -> Vec<f64> {
-    (0..SHAPE.parameters())
+fn parameters(network: Network) -> Vec<f64> {
+    (0..network.parameters())
         .map(|i| (((37 * i + 5) % 101) as f64 - 50.0) / 100.0)
         .collect()
 }
