@@ -7,7 +7,9 @@ use leptos::prelude::*;
 /// The parts, in the order they are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Loss cards, curves, progress.
+    /// Loss cards and progress.
+    Cards,
+    /// The chart.
     Curves,
     /// The grid of the group being worked on.
     Group,
@@ -17,10 +19,11 @@ pub enum Turn {
     Tables,
 }
 
-const TURNS: [Turn; 4] = [Turn::Curves, Turn::Group, Turn::Sums, Turn::Tables];
+const TURNS: [Turn; 5] = [Turn::Cards, Turn::Curves, Turn::Group, Turn::Sums, Turn::Tables];
 
-/// Between one part and the next, so that the browser can lay out, paint and answer in between.
-const BETWEEN: Duration = Duration::from_millis(25);
+/// Between one part and the next, so that the browser can lay out, paint and answer in between. A round is then a tenth of a second:
+/// numbers that change faster are not read anyway.
+const BETWEEN: Duration = Duration::from_millis(20);
 
 /// The turns of one page.
 #[derive(Clone, Copy)]
@@ -60,7 +63,8 @@ impl Turns {
             return;
         }
         self.busy.try_set_value(true);
-        self.take(0);
+        // Not in the task that took the news in.
+        set_timeout(move || self.take(0), Duration::ZERO);
     }
 
     fn take(self, at: usize) {

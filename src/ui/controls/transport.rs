@@ -121,10 +121,10 @@ fn ProgressLine() -> impl IntoView {
     let store = use_store();
     let budget = store.memo(|lab| lab.recording.as_ref().map(|recording| recording.setup.budget));
     let asked = Memo::new(move |_| store.setup.with(|setup| setup.as_ref().map(|setup| setup.budget)));
-    let done = store.memo_in(Turn::Curves, |lab| {
+    let done = store.memo_in(Turn::Cards, |lab| {
         lab.recording.as_ref().map_or(0, crate::lab::Recording::done)
     });
-    let left = store.memo_in(Turn::Curves, |lab| {
+    let left = store.memo_in(Turn::Cards, |lab| {
         // The engine tells how long it worked; in slow motion most of the time is waiting.
         let running =
             matches!(lab.machine.transport, Transport::Running | Transport::Pausing) && lab.blueprint.pause_ms == 0;

@@ -92,7 +92,7 @@ fn follows(id: ConventionId, plan: Option<&GroupPlan>) -> Follows {
 #[component]
 fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
     let store = use_store();
-    let card = Memo::new(move |_| store.last(Turn::Curves, Card::read(id, lane)));
+    let card = Memo::new(move |_| store.last(Turn::Cards, Card::read(id, lane)));
     let followed = Memo::new(move |_| {
         let told = card.with(|card| card.as_ref().and_then(|card| card.follows));
         told.unwrap_or_else(|| follows(id, None))
