@@ -112,6 +112,8 @@ impl Page {
 
     /// Writes what is in the window to target/e2e/NAME.png.
     pub async fn screenshot(&self, name: &str) -> Result<(), Trouble> {
+        // What is drawn part by part is whole again by then.
+        tokio::time::sleep(Duration::from_millis(400)).await;
         let file = folder()?.join(format!("{name}.png"));
         Ok(fs::write(file, self.driver.screenshot_as_png().await?)?)
     }
