@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use leptos::prelude::*;
 
-use super::browser;
+use super::{browser, turns::after_frame};
 use crate::protocol::Event;
 
 /// A page nobody looks at gets no frames; its state still follows, this often.
@@ -37,7 +37,7 @@ impl Frames {
         if browser::hidden() {
             set_timeout(move || this.flush(), HIDDEN);
         } else {
-            request_animation_frame(move || this.flush());
+            after_frame(Duration::ZERO, move || this.flush());
             // Should the page be hidden before the frame comes.
             let this = self.clone();
             set_timeout(move || this.flush(), HIDDEN);

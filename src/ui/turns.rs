@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 
+use super::browser;
+
 /// The parts, in the order they are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -21,8 +23,8 @@ pub enum Turn {
 
 const TURNS: [Turn; 5] = [Turn::Cards, Turn::Curves, Turn::Group, Turn::Sums, Turn::Tables];
 
-/// Between one part and the next, so that the browser can lay out, paint and answer in between. A round is then a tenth of a second:
-/// numbers that change faster are not read anyway.
+/// Between one part and the next, after the first has been painted. A round is then some tenths of a second: numbers that change faster
+/// are not read anyway.
 const BETWEEN: Duration = Duration::from_millis(20);
 
 /// The turns of one page.
@@ -64,7 +66,7 @@ impl Turns {
         }
         self.busy.try_set_value(true);
         // Not in the task that took the news in.
-        set_timeout(move || self.take(0), Duration::ZERO);
+        after_frame(Duration::ZERO, move || self.take(0));
     }
 
     fn take(self, at: usize) {
@@ -76,10 +78,20 @@ impl Turns {
             return;
         };
         self.draw(turn);
-        set_timeout(move || self.take(at + 1), BETWEEN);
+        after_frame(BETWEEN, move || self.take(at + 1));
     }
 
     fn draw(self, turn: Turn) {
         self.drawn[turn as usize].try_update(|count| *count = count.wrapping_add(1));
+    }
+}
+
+/// Once the next frame is painted and `rest` has passed: what runs inside a frame adds to its layout and paint. A page nobody looks at
+/// gets no frames.
+pub(super) fn after_frame(rest: Duration, act: impl FnOnce() + 'static) {
+    if browser::hidden() {
+        set_timeout(act, rest);
+    } else {
+        request_animation_frame(move || set_timeout(act, rest));
     }
 }
