@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DataError, collect::Collected, file, jsonl, tasks, text, written::Written};
 use crate::{
-    batch::{ConventionId, Example, ExampleId, LastGroup},
+    batch::{Example, ExampleId, LastGroup, Pass},
     setup::{Data, OwnFormat, Setup, Start, limits, parse::longest},
 };
 
@@ -116,7 +116,7 @@ fn corpus(setup: &Setup, collected: &Collected) -> Result<Corpus, DataError> {
 /// The largest batch that one forward pass could get: m of the longest examples, or all of a group's.
 fn check_positions(setup: &Setup, collected: &Collected) -> Result<(), DataError> {
     let longest = collected.sequences.iter().map(Written::length).max().unwrap_or(0) as u64;
-    let rows = if setup.lanes.contains(&ConventionId::FullBatch) {
+    let rows = if setup.lanes.iter().any(|lane| lane.convention().pass == Pass::Whole) {
         setup.split.effective_batch()
     } else {
         u64::from(setup.split.microbatch.get())

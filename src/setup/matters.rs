@@ -2,7 +2,7 @@
 
 use super::{
     Draft, Key,
-    kinds::{DataKind, LengthsKind, ModelKind, OptimizerKind},
+    kinds::{DataKind, LengthsKind, LossScaleKind, ModelKind, OptimizerKind, YesNo},
     named::Named,
 };
 use crate::batch::ScheduleShape;
@@ -24,7 +24,15 @@ pub fn matters(draft: &Draft, key: Key) -> bool {
         Key::Width | Key::Layers | Key::Heads | Key::Context => model(ModelKind::Transformer),
         Key::Momentum => optimizer(OptimizerKind::Sgd),
         Key::Beta1 | Key::Beta2 | Key::WeightDecay => optimizer(OptimizerKind::AdamW),
-        Key::Warmup | Key::ScheduleTotal => chosen(draft, Key::Schedule) == Some(ScheduleShape::LinearWarmupDecay),
+        Key::Warmup | Key::ScheduleTotal | Key::ScheduleUnit | Key::WarmupStart => {
+            chosen::<ScheduleShape>(draft, Key::Schedule).is_some_and(|shape| shape != ScheduleShape::Constant)
+        }
+        Key::InitScale | Key::GrowthFactor | Key::BackoffFactor | Key::GrowthInterval => {
+            chosen(draft, Key::LossScale) == Some(LossScaleKind::Dynamic)
+        }
+        Key::DropoutOrder => !matches!(draft.get(Key::Dropout).trim().parse(), Ok(0.0)),
+        Key::BatchNorm => model(ModelKind::TokenMlp),
+        Key::BatchNormMomentum => model(ModelKind::TokenMlp) && chosen(draft, Key::BatchNorm) == Some(YesNo::Yes),
         _ => true,
     }
 }

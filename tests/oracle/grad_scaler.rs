@@ -5,6 +5,7 @@ use microbatch_lab::batch::{
     clip::ClipOrder,
     oracle::{Accumulation, Grads, Optimizer, Sgd, cosine, norm, relative_l2},
     scaler::{Attempt, ScaleInGroup, Scaler, ScalerConfig, ScalerError},
+    schedule::WarmupStart,
     scheduler_clock::{Done, SchedulerStep},
 };
 use serde_json::Value;
@@ -51,6 +52,7 @@ fn run(golden: &Golden, scheduler: SchedulerStep, expected: &Value, what: &str) 
         peak: number(&golden.inputs()["sgd_lr"]),
         warmup: whole(&golden.inputs()["W"]),
         total: whole(&golden.inputs()["U"]),
+        start: WarmupStart::FirstStep,
     };
     let mut scaler = Scaler::new(config(golden));
     let mut parameters = network.parameters.clone();

@@ -108,6 +108,7 @@ fn an_exchange_one_microbatch_too_early_parts_the_replicas() {
         scored_examples: 1,
         supervised: 1,
         positions: 1,
+        unpadded: 1,
     };
     let microbatches = vec![cell(0, 0), cell(1, 0), cell(0, 1), cell(1, 1)];
     let group = GroupFacts {

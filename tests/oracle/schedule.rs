@@ -18,6 +18,7 @@ fn ways_to_step() {
             peak: number(&inputs["base_lr"]),
             warmup: whole(&inputs["warmup_updates"]),
             total: whole(&inputs["total_updates"]),
+            start: WarmupStart::Zero,
         };
         let horizon = schedule.in_microbatches(accumulation);
         for (way, expected) in golden.outputs().as_object().expect("ways") {
@@ -45,7 +46,7 @@ fn ways_to_step() {
                     },
                     accumulation,
                 );
-                schedule.rate_from(start, steps)
+                Schedule { start, ..schedule }.rate(steps)
             };
             let rates: Vec<f64> = (0..u64::from(whole(&inputs["updates_run"]))).map(rate).collect();
             assert_eq!(rates, numbers(&expected["lr_at_update"]), "{} {way}", golden.name);
