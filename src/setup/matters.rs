@@ -3,7 +3,9 @@
 use super::{
     Draft, Key,
     kinds::{DataKind, LengthsKind, LossScaleKind, ModelKind, OptimizerKind, YesNo},
+    limits,
     named::Named,
+    number,
 };
 use crate::batch::ScheduleShape;
 
@@ -30,7 +32,9 @@ pub fn matters(draft: &Draft, key: Key) -> bool {
         Key::InitScale | Key::GrowthFactor | Key::BackoffFactor | Key::GrowthInterval => {
             chosen(draft, Key::LossScale) == Some(LossScaleKind::Dynamic)
         }
-        Key::DropoutOrder => !matches!(draft.get(Key::Dropout).trim().parse(), Ok(0.0)),
+        Key::DropoutOrder => {
+            number::decimal(draft.get(Key::Dropout), 0.0, limits::MAX_DROPOUT).is_ok_and(|rate| rate > 0.0)
+        }
         Key::BatchNorm => model(ModelKind::TokenMlp),
         Key::BatchNormMomentum => model(ModelKind::TokenMlp) && chosen(draft, Key::BatchNorm) == Some(YesNo::Yes),
         _ => true,

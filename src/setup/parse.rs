@@ -4,6 +4,7 @@ use super::{
     Draft, FieldError, Key, Setup,
     kinds::{BudgetUnit, DataKind, LengthsKind, LossScaleKind, ModelKind, OptimizerKind, ScheduleUnit, YesNo},
     limits, lists,
+    matters::matters,
     named::Named,
     number,
     problem::Problem,
@@ -60,7 +61,7 @@ impl Reader<'_> {
         let loss_scale = self.loss_scale();
         let inject_inf = self.judge(Key::InjectInf, lists::injections);
         let dropout = self.dropout();
-        let batch_norm = self.batch_norm(self.kind(Key::Model));
+        let batch_norm = self.batch_norm();
         let lanes = self.judge(Key::Lanes, lists::lanes);
         self.needs(lanes.as_deref().unwrap_or_default(), clip_norm, loss_scale);
         let tolerance = self.decimal(Key::Tolerance, limits::MIN_TOLERANCE, limits::MAX_TOLERANCE);
@@ -261,8 +262,8 @@ impl Reader<'_> {
     }
 
     fn schedule_unit(&mut self) -> Option<Unit> {
-        // A constant rate has no steps; its unit is not judged.
-        if self.kind(Key::Schedule) == Some(ScheduleShape::Constant) {
+        // A constant rate has no steps; its unit is not judged, nor is that of a schedule that is itself unreadable.
+        if !matters(self.draft, Key::ScheduleUnit) {
             return Some(Unit::AppliedUpdates);
         }
         self.choice::<ScheduleUnit>(Key::ScheduleUnit).map(|unit| unit.0)
@@ -295,8 +296,8 @@ impl Reader<'_> {
         Some(Some(Dropout { rate, order }))
     }
 
-    fn batch_norm(&mut self, model: Option<ModelKind>) -> Option<Option<Momentum>> {
-        if model == Some(ModelKind::Transformer) || self.choice::<YesNo>(Key::BatchNorm)? == YesNo::No {
+    fn batch_norm(&mut self) -> Option<Option<Momentum>> {
+        if !matters(self.draft, Key::BatchNorm) || self.choice::<YesNo>(Key::BatchNorm)? == YesNo::No {
             return Some(None);
         }
         self.judge(Key::BatchNormMomentum, lists::momentum).map(Some)
