@@ -6,6 +6,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod coefficients;
 mod conventions;
 mod numbers;
 mod plan;
+mod replicas;
+mod schedules;
