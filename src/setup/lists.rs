@@ -45,7 +45,9 @@ fn length(entry: usize, word: &str, longest: u32) -> Result<u32, Problem> {
 /// 1 to 4 different lanes, separated as lengths are: a convention, then its faults, each after a plus.
 pub(super) fn lanes(text: &str) -> Result<Vec<LaneRule>, Problem> {
     let mut lanes: Vec<LaneRule> = Vec::new();
-    for name in text
+    // Space around a plus separates nothing.
+    let joined = text.split('+').map(str::trim).collect::<Vec<_>>().join("+");
+    for name in joined
         .split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
         .filter(|name| !name.is_empty())
     {
