@@ -247,7 +247,7 @@ pub const TABLE: &[Convention] = &[
         correct: false,
         formula: "S / N",
         symptom: Symptom::GradientTooSmall,
-        sources: &["huggingface/transformers#34242"],
+        sources: &["huggingface/transformers#34242", "huggingface/transformers#37474"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| 1.0 / tokens(g),
