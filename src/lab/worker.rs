@@ -124,7 +124,8 @@ fn checked(lab: &mut Lab, check: SelfCheck) -> Vec<Effect> {
 fn faulted(lab: &mut Lab, run: Option<crate::protocol::RunId>, fault: Fault) -> Vec<Effect> {
     match (run, &fault) {
         (Some(run), _) if run != lab.machine.run => return Vec::new(),
-        (Some(_), _) => {
+        (Some(_), fault) => {
+            lab.tools.run_failed(fault);
             lab.machine.transport = Transport::Failed;
             lab.machine.after_load = None;
         }
@@ -157,6 +158,8 @@ pub(super) fn respawn(lab: &mut Lab, device: DeviceChoice) -> Vec<Effect> {
     lab.machine.chosen = None;
     lab.machine.device = DeviceState::Starting;
     lab.machine.preparing = None;
+    lab.machine.facts = None;
+    lab.tools.worker_gone(None);
     if !unsent {
         stop(lab);
     }
@@ -176,7 +179,7 @@ fn stop(lab: &mut Lab) {
 
 /// A worker that dies is started again, but not for ever: see [`LAST_DEATH`].
 pub(super) fn died(lab: &mut Lab, fault: Fault) -> Vec<Effect> {
-    lab.tools.worker_gone(&fault);
+    lab.tools.worker_gone(Some(&fault));
     lab.machine.deaths += 1;
     if lab.machine.deaths >= LAST_DEATH {
         return unusable(lab, fault);

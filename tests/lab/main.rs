@@ -5,6 +5,7 @@ mod deaths;
 mod drafts;
 mod record;
 mod told;
+mod tools;
 mod transport;
 
 use microbatch_lab::{
