@@ -10,6 +10,7 @@ mod bytes;
 mod device;
 mod pace;
 mod runs;
+mod tools;
 
 use microbatch_lab::protocol::{CellState, Event, Fault, RunId, RunState};
 
