@@ -56,7 +56,7 @@ impl Schedule {
             ScheduleShape::Constant => 1.0,
             _ if steps < warmup => (steps + first) as f64 / warmup as f64,
             ScheduleShape::LinearWarmupDecay => left(),
-            ScheduleShape::CosineWarmupDecay => (1.0 + (std::f64::consts::PI * (1.0 - left())).cos()) / 2.0,
+            ScheduleShape::CosineWarmupDecay => f64::midpoint(1.0, (std::f64::consts::PI * (1.0 - left())).cos()),
         };
         self.peak * multiplier
     }

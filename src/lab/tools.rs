@@ -123,9 +123,12 @@ pub(super) fn fit(lab: &mut Lab, limit: u64) -> Vec<Effect> {
     }
 }
 
+/// An experiment and, where it asks for one, the text of its file.
+type Subject = (Box<Setup>, Option<String>);
+
 /// The draft as a setup, with the text of its file. `None` where the draft has errors or no device is ready: the form and the line
 /// about the device say so.
-fn subject(lab: &Lab) -> Option<Result<(Box<Setup>, Option<String>), DataError>> {
+fn subject(lab: &Lab) -> Option<Result<Subject, DataError>> {
     let usable = matches!(lab.machine.device, DeviceState::Usable(..));
     let idle = !matches!(
         lab.machine.transport,

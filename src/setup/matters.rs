@@ -22,7 +22,7 @@ pub fn matters(draft: &Draft, key: Key) -> bool {
         Key::LengthMin | Key::LengthMax => lengths(LengthsKind::Uniform),
         Key::LengthMedian | Key::LengthSigma => lengths(LengthsKind::LogNormal),
         Key::LengthShort | Key::LengthLong | Key::LengthLongShare => lengths(LengthsKind::TwoHumped),
-        Key::Embed | Key::Hidden => model(ModelKind::TokenMlp),
+        Key::Embed | Key::Hidden | Key::BatchNorm => model(ModelKind::TokenMlp),
         Key::Width | Key::Layers | Key::Heads | Key::Context => model(ModelKind::Transformer),
         Key::Momentum => optimizer(OptimizerKind::Sgd),
         Key::Beta1 | Key::Beta2 | Key::WeightDecay => optimizer(OptimizerKind::AdamW),
@@ -35,7 +35,6 @@ pub fn matters(draft: &Draft, key: Key) -> bool {
         Key::DropoutOrder => {
             number::decimal(draft.get(Key::Dropout), 0.0, limits::MAX_DROPOUT).is_ok_and(|rate| rate > 0.0)
         }
-        Key::BatchNorm => model(ModelKind::TokenMlp),
         Key::BatchNormMomentum => model(ModelKind::TokenMlp) && chosen(draft, Key::BatchNorm) == Some(YesNo::Yes),
         _ => true,
     }

@@ -41,6 +41,10 @@ struct Reader<'a> {
     errors: Vec<FieldError>,
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "unreadable, read as none, and read as some are three"
+)]
 impl Reader<'_> {
     /// Every part is read before any is asked for, so that each problem is found.
     fn setup(&mut self) -> Option<Setup> {

@@ -71,7 +71,8 @@ fn facts(rows: &[Vec<Count>], set: u32) -> GroupFacts {
 fn by_formula(id: ConventionId, rows: &[Vec<Count>], set: u32, d: usize, a: usize) -> f64 {
     let sum = |of: fn(&Count) -> u64| rows.iter().flatten().map(of).sum::<u64>() as f64;
     let k = rows[d][a];
-    let (n, replicas, set) = (k.scored as f64, rows.len() as f64, f64::from(set));
+    let (n, replicas, count) = (k.scored as f64, rows.len() as f64, set as usize);
+    let set = f64::from(set);
     let tokens = sum(|k| k.scored);
     let of_replica: u64 = rows[d].iter().map(|k| k.scored).sum();
     match id {
@@ -96,17 +97,17 @@ fn by_formula(id: ConventionId, rows: &[Vec<Count>], set: u32, d: usize, a: usiz
         }
         ConventionId::IgnoredCounted => replicas / sum(|k| k.held),
         ConventionId::TwoDenominators => {
-            let first = |a: usize| 2 * a < set as usize;
-            let mut half = 0;
+            let first = |a: usize| 2 * a < count;
+            let mut tokens = 0;
             for row in rows {
-                half += row
+                tokens += row
                     .iter()
                     .enumerate()
                     .filter(|(other, _)| first(*other) == first(a))
                     .map(|(_, k)| k.scored)
                     .sum::<u64>();
             }
-            replicas / half as f64
+            replicas / tokens as f64
         }
     }
 }
