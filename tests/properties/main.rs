@@ -8,6 +8,7 @@ mod support;
 
 mod coefficients;
 mod conventions;
+mod faults;
 mod loop_parts;
 mod numbers;
 mod plan;

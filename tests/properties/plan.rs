@@ -199,6 +199,21 @@ proptest! {
     }
 
     #[test]
+    fn each_epoch_has_every_example_once_in_an_order_of_its_own(count in 20u32..60, seed: u32, epoch in 0u32..1000) {
+        let order = epoch_order(count, Some(seed), epoch);
+        let ids: BTreeSet<ExampleId> = order.iter().copied().collect();
+        prop_assert_eq!((ids.len(), order.len()), (count as usize, count as usize));
+        prop_assert_eq!(ids.last(), Some(&ExampleId(count - 1)));
+        // Twenty examples have 2e18 orders: that two of them agree by chance is not to be expected.
+        prop_assert_eq!(&epoch_order(count, Some(seed), epoch), &order);
+        prop_assert_ne!(&epoch_order(count, Some(seed), epoch + 1), &order);
+        prop_assert_ne!(&epoch_order(count, Some(seed ^ 1), epoch), &order);
+        prop_assert_ne!(&epoch_order(count, Some(seed ^ (1 << 31)), epoch), &order);
+        let as_it_stands: Vec<ExampleId> = (0..count).map(ExampleId).collect();
+        prop_assert_eq!(epoch_order(count, None, epoch), as_it_stands);
+    }
+
+    #[test]
     fn padding_is_never_scored(examples in examples()) {
         let rows: Vec<&Example> = examples.iter().collect();
         let batch = PaddedBatch::new(&rows);
