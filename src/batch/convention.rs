@@ -6,7 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{GroupFacts, MicrobatchFacts};
+use super::{
+    facts::{GroupFacts, MicrobatchFacts},
+    symptom::Symptom,
+};
 
 /// The stable name of a convention, as it stands in links, files and goldens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,6 +30,8 @@ pub enum ConventionId {
     NominalAccumulation,
     ExampleMean,
     ZeroGradEachMicrobatch,
+    IgnoredCounted,
+    TwoDenominators,
 }
 
 /// How a group's examples go through the model.
@@ -58,6 +63,10 @@ pub struct Convention {
     /// N = those of the group, M = S / n, S_i and n_i = those of example i, E = examples of the group with any supervised token,
     /// A = microbatches that the replica really has, A_set = A as set, [k = A] = 1 for its last microbatch and 0 for the others.
     pub formula: &'static str,
+    /// What a person notices.
+    pub symptom: Symptom,
+    /// Frameworks, reports and documents that it comes from.
+    pub sources: &'static [&'static str],
     /// How examples go through the model.
     pub pass: Pass,
     /// How tokens weigh inside a microbatch.
@@ -85,6 +94,20 @@ impl Convention {
         } else {
             0.0
         }
+    }
+
+    /// What multiplies the loss sum of microbatch `k` before its backward; 0 where it has no supervised token or is cleared away.
+    pub fn loss_factor(&self, group: &GroupFacts, k: &MicrobatchFacts) -> f64 {
+        if k.supervised > 0 && (self.kept)(group, k) {
+            (self.loss_factor)(group, k)
+        } else {
+            0.0
+        }
+    }
+
+    /// What the accumulated gradient of a replica is multiplied by afterwards.
+    pub fn after_factor(&self, group: &GroupFacts) -> f64 {
+        (self.after_factor)(group)
     }
 
     /// The loss that is back-propagated for microbatch `k`, given its loss sum (weighted by [`TokenWeights`]).
@@ -124,6 +147,11 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::TokenWeighted,
         correct: true,
         formula: "S · D / N",
+        symptom: Symptom::Nothing,
+        sources: &[
+            "huggingface/transformers#34191",
+            "huggingface.co/blog/gradient_accumulation",
+        ],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| replicas(g) / tokens(g),
@@ -134,6 +162,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::FullBatch,
         correct: true,
         formula: "ΣS / N",
+        symptom: Symptom::Nothing,
+        sources: &["pytorch.org/docs: CrossEntropyLoss"],
         pass: Pass::Whole,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| replicas(g) / tokens(g),
@@ -144,6 +174,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::MeanOfMeans,
         correct: false,
         formula: "M / A",
+        symptom: Symptom::DependsOnSplit,
+        sources: &["huggingface/transformers#34191", "hiyouga/LlamaFactory#7443"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| mean_factor(k) / g.accumulated_on(k.replica) as f64,
@@ -154,6 +186,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::ReplicaTokenMean,
         correct: false,
         formula: "S / N_d",
+        symptom: Symptom::DependsOnSplit,
+        sources: &["huggingface/transformers#34242"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| 1.0 / g.supervised_on(k.replica) as f64,
@@ -164,6 +198,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::DividedTwice,
         correct: false,
         formula: "(M / A_set) / A_set",
+        symptom: Symptom::GradientTooSmall,
+        sources: &["huggingface/transformers#37474"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| mean_factor(k) * per_accumulation(g),
@@ -174,6 +210,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::WeightedThenDividedByA,
         correct: false,
         formula: "S · D / N / A_set",
+        symptom: Symptom::GradientTooSmall,
+        sources: &["huggingface/transformers PR 35207", "huggingface/transformers#37474"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| replicas(g) / tokens(g) * per_accumulation(g),
@@ -184,6 +222,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::NeverDivided,
         correct: false,
         formula: "M",
+        symptom: Symptom::GradientTooLarge,
+        sources: &["agokrani/distillKitPlus#5", "hiyouga/LlamaFactory#7443"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |_, k| mean_factor(k),
@@ -194,6 +234,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::Sum,
         correct: false,
         formula: "S",
+        symptom: Symptom::GradientTooLarge,
+        sources: &["pytorch.org/docs: CrossEntropyLoss"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |_, _| 1.0,
@@ -204,6 +246,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::ReplicasForgotten,
         correct: false,
         formula: "S / N",
+        symptom: Symptom::GradientTooSmall,
+        sources: &["huggingface/transformers#34242", "huggingface/transformers#37474"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| 1.0 / tokens(g),
@@ -214,6 +258,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::ReplicasAndAccumulationForgotten,
         correct: false,
         formula: "S / N / A_set",
+        symptom: Symptom::GradientTooSmall,
+        sources: &["huggingface/transformers#37474"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| per_accumulation(g) / tokens(g),
@@ -224,6 +270,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::PaddingCounted,
         correct: false,
         formula: "S / (m · T) / A_set",
+        symptom: Symptom::DependsOnSplit,
+        sources: &["huggingface/transformers#34191"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| per_accumulation(g) / k.positions as f64,
@@ -234,6 +282,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::NominalAccumulation,
         correct: false,
         formula: "M / A_set",
+        symptom: Symptom::GradientTooSmall,
+        sources: &["Lightning-AI/pytorch-lightning#19987"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, k| mean_factor(k) * per_accumulation(g),
@@ -244,6 +294,8 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::ExampleMean,
         correct: false,
         formula: "Σ(S_i / n_i) · D / E",
+        symptom: Symptom::DependsOnSplit,
+        sources: &["huggingface/transformers#34191"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::ExampleMean,
         loss_factor: |g, _| replicas(g) / g.scored_examples() as f64,
@@ -254,11 +306,37 @@ pub const TABLE: &[Convention] = &[
         id: ConventionId::ZeroGradEachMicrobatch,
         correct: false,
         formula: "[k = A] · S · D / N",
+        symptom: Symptom::AccumulationWithoutEffect,
+        sources: &["huggingface/accelerate#616"],
         pass: Pass::AsSplit,
         token_weights: TokenWeights::Uniform,
         loss_factor: |g, _| replicas(g) / tokens(g),
         after_factor: one,
         // Clearing leaves only what the replica's last microbatch added.
         kept: GroupFacts::is_last_on_replica,
+    },
+    Convention {
+        id: ConventionId::IgnoredCounted,
+        correct: false,
+        formula: "S · D / positions without padding",
+        symptom: Symptom::GradientTooSmall,
+        sources: &["huggingface/transformers#34191"],
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, _| replicas(g) / g.unpadded() as f64,
+        after_factor: one,
+        kept: all,
+    },
+    Convention {
+        id: ConventionId::TwoDenominators,
+        correct: false,
+        formula: "k <= A/2: S · D / N_first, else S · D / N_second",
+        symptom: Symptom::DependsOnSplit,
+        sources: &["hiyouga/LlamaFactory#6639"],
+        pass: Pass::AsSplit,
+        token_weights: TokenWeights::Uniform,
+        loss_factor: |g, k| replicas(g) / g.supervised_in_half_of(k) as f64,
+        after_factor: one,
+        kept: all,
     },
 ];

@@ -22,11 +22,15 @@ pub enum Unit {
     SupervisedTokens,
     /// Positions that only fill a row.
     PaddedTokens,
+    /// Exchanges of gradients between replicas.
+    AllReduces,
+    /// Bytes of gradient that each replica put into them.
+    AllReducedBytes,
 }
 
 impl Unit {
     /// All of them, in the order that people read them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Microbatches,
         Self::Backwards,
         Self::UpdateAttempts,
@@ -35,6 +39,8 @@ impl Unit {
         Self::UniqueExamples,
         Self::SupervisedTokens,
         Self::PaddedTokens,
+        Self::AllReduces,
+        Self::AllReducedBytes,
     ];
 }
 
@@ -50,6 +56,8 @@ pub struct Counters {
     pub unique_examples: u64,
     pub supervised_tokens: u64,
     pub padded_tokens: u64,
+    pub all_reduces: u64,
+    pub all_reduced_bytes: u64,
 }
 
 impl Counters {
@@ -64,6 +72,8 @@ impl Counters {
             Unit::UniqueExamples => self.unique_examples,
             Unit::SupervisedTokens => self.supervised_tokens,
             Unit::PaddedTokens => self.padded_tokens,
+            Unit::AllReduces => self.all_reduces,
+            Unit::AllReducedBytes => self.all_reduced_bytes,
         }
     }
 }

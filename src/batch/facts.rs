@@ -17,6 +17,8 @@ pub struct MicrobatchFacts {
     pub supervised: u64,
     /// All its positions, padding included: rows x width.
     pub positions: u64,
+    /// Its positions without padding: those that hold a token, scored or ignored.
+    pub unpadded: u64,
 }
 
 /// The counts of one group: everything a convention may divide by.
@@ -34,6 +36,23 @@ impl GroupFacts {
     /// N: supervised tokens of the whole group, over all replicas.
     pub fn supervised(&self) -> u64 {
         self.microbatches.iter().map(|k| k.supervised).sum()
+    }
+
+    /// Positions of the whole group that hold a token, scored or ignored.
+    pub fn unpadded(&self) -> u64 {
+        self.microbatches.iter().map(|k| k.unpadded).sum()
+    }
+
+    /// Supervised tokens, over all replicas, of that half of the accumulation that `k` belongs to. The first half has A / 2
+    /// microbatches of each replica, rounded up; a group that is no longer than that is all first half.
+    pub fn supervised_in_half_of(&self, k: &MicrobatchFacts) -> u64 {
+        let first = self.nominal_accumulation.div_ceil(2);
+        let half = |k: &MicrobatchFacts| k.index < first;
+        self.microbatches
+            .iter()
+            .filter(|other| half(other) == half(k))
+            .map(|k| k.supervised)
+            .sum()
     }
 
     /// E: examples of the whole group that have any supervised token.

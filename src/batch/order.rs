@@ -21,3 +21,19 @@ pub fn epoch_order(count: u32, shuffle_seed: Option<u32>, epoch: u32) -> Vec<Exa
     }
     order
 }
+
+/// The same order made divisible by D: the first examples once more, as `DistributedSampler` pads where it does not drop.
+/// These duplicates are worked on and weigh like any example.
+///
+/// ```
+/// use microbatch_lab::batch::{epoch_order, order::padded_to_replicas};
+/// let padded: Vec<u32> = padded_to_replicas(epoch_order(10, None, 0), 4).iter().map(|id| id.0).collect();
+/// assert_eq!(padded, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]);
+/// ```
+pub fn padded_to_replicas(mut order: Vec<ExampleId>, replicas: u32) -> Vec<ExampleId> {
+    let replicas = usize::try_from(replicas).unwrap_or(usize::MAX).max(1);
+    let missing = order.len().next_multiple_of(replicas) - order.len();
+    let again: Vec<ExampleId> = order.iter().copied().cycle().take(missing).collect();
+    order.extend(again);
+    order
+}

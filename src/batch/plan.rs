@@ -38,7 +38,7 @@ pub struct GroupPlan {
     pub number: u64,
     /// The epoch it belongs to, from 0.
     pub epoch: u32,
-    /// Whether it has fewer than m x A x D examples.
+    /// Whether it has fewer than m x A x D places filled.
     pub partial: bool,
     /// D: replicas of the run, those without work included.
     pub replicas: u32,
@@ -108,7 +108,8 @@ pub fn plan_epoch(
     last_group: LastGroup,
     start: EpochStart,
 ) -> EpochPlan {
-    let full = usize::try_from(split.effective_batch()).unwrap_or(usize::MAX);
+    let [m, a, d] = [split.microbatch, split.accumulation, split.replicas].map(|count| u64::from(count.get()));
+    let full = usize::try_from(sharding.group_size(m, a, d)).unwrap_or(usize::MAX);
     let mut plan = EpochPlan {
         groups: Vec::new(),
         dropped: Vec::new(),
@@ -140,11 +141,13 @@ fn deal(examples: &[Example], chunk: &[ExampleId], split: Split, sharding: Shard
     let mut cells: Vec<Vec<ExampleId>> = vec![Vec::new(); usize::try_from(a * d).unwrap_or(0)];
     for (position, &id) in (0..).zip(chunk) {
         let (replica, place) = sharding.place(position, m, a, d);
-        let cell = usize::try_from(place / m * d + replica)
-            .ok()
-            .and_then(|i| cells.get_mut(i));
-        if let Some(cell) = cell {
-            cell.push(id);
+        for replica in sharding.copies(replica, d) {
+            let cell = usize::try_from(place / m * d + replica)
+                .ok()
+                .and_then(|i| cells.get_mut(i));
+            if let Some(cell) = cell {
+                cell.push(id);
+            }
         }
     }
     (0u32..)
@@ -178,6 +181,7 @@ fn microbatch(examples: &[Example], ids: Vec<ExampleId>, replica: u32, index: u3
             scored_examples,
             supervised,
             positions,
+            unpadded: real,
         },
         padded: positions - real,
         ids,

@@ -41,7 +41,7 @@ pub enum Attempt {
 }
 
 /// Calls in an order that torch refuses, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ScalerError {
     /// The gradients would be divided by the scale twice.
     #[error("the gradients were already unscaled since the last update of the scale")]

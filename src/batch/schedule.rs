@@ -1,4 +1,4 @@
-//! The learning rate as a function of applied updates.
+//! The learning rate as a function of the scheduler's steps.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,8 @@ pub enum ScheduleShape {
     Constant,
     /// Linear warm-up to the peak, then linear decay to 0 at the end of the budget.
     LinearWarmupDecay,
+    /// Linear warm-up to the peak, then half a cosine down to 0 at the end of the budget.
+    CosineWarmupDecay,
 }
 
 /// Whether a warm-up's first rate is 0, as `LambdaLR` with `s / warmup` has it, or its first fraction.
@@ -24,41 +26,37 @@ pub enum WarmupStart {
     FirstStep,
 }
 
-/// A learning-rate schedule, stepped once per applied update.
+/// A learning-rate schedule. Its steps are counted in the unit that the setup declares: applied updates, unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
     /// Its shape.
     pub shape: ScheduleShape,
     /// The highest learning rate.
     pub peak: f64,
-    /// Applied updates until the peak is reached.
+    /// Steps until the peak is reached.
     pub warmup: u32,
-    /// Applied updates after which the rate is 0.
+    /// Steps after which the rate is 0.
     pub total: u32,
+    /// Where the warm-up starts.
+    pub start: WarmupStart,
 }
 
 impl Schedule {
-    /// The rate for the update that follows `applied` applied updates: the multiplier is
-    /// `(applied + 1) / warmup` while `applied < warmup`, then `(total - applied) / (total - warmup)`, never below 0.
-    pub fn rate(&self, applied: u64) -> f64 {
-        self.rate_from(WarmupStart::FirstStep, applied)
-    }
-
-    /// The rate after `steps` steps of the scheduler, with the warm-up's start chosen.
-    pub fn rate_from(&self, start: WarmupStart, steps: u64) -> f64 {
+    /// The rate after `steps` steps of the scheduler. With s steps done, the multiplier is `(s + 1) / warmup` (or `s / warmup`) while
+    /// `s < warmup`; then, with `t = (s - warmup) / (total - warmup)`, `1 - t` (linear) or `(1 + cos(pi t)) / 2` (cosine), never below 0.
+    pub fn rate(&self, steps: u64) -> f64 {
         let (warmup, total) = (u64::from(self.warmup), u64::from(self.total));
-        let first = match start {
+        let first = match self.start {
             WarmupStart::Zero => 0,
             WarmupStart::FirstStep => 1,
         };
         // The multiplier first, then the peak: torch's LambdaLR rounds in this order.
+        let left = || (total.saturating_sub(steps) as f64 / total.saturating_sub(warmup).max(1) as f64).min(1.0);
         let multiplier = match self.shape {
             ScheduleShape::Constant => 1.0,
-            ScheduleShape::LinearWarmupDecay if steps < warmup => (steps + first) as f64 / warmup as f64,
-            ScheduleShape::LinearWarmupDecay => {
-                let left = total.saturating_sub(steps) as f64;
-                (left / total.saturating_sub(warmup).max(1) as f64).min(1.0)
-            }
+            _ if steps < warmup => (steps + first) as f64 / warmup as f64,
+            ScheduleShape::LinearWarmupDecay => left(),
+            ScheduleShape::CosineWarmupDecay => f64::midpoint(1.0, (std::f64::consts::PI * (1.0 - left())).cos()),
         };
         self.peak * multiplier
     }

@@ -13,9 +13,27 @@ pub enum Sharding {
     Microbatches,
     /// The first m x A examples to replica 0, the next to replica 1, and so on.
     Blocks,
+    /// Every replica gets the same m x A examples: what happens where no sampler deals them out.
+    Identical,
 }
 
 impl Sharding {
+    /// Different examples of one full group.
+    pub fn group_size(self, microbatch: u64, accumulation: u64, replicas: u64) -> u64 {
+        match self {
+            Self::Identical => microbatch * accumulation,
+            Self::Interleaved | Self::Microbatches | Self::Blocks => microbatch * accumulation * replicas,
+        }
+    }
+
+    /// Every replica that works on a group's example, and its place there, given where [`Self::place`] puts it.
+    pub(super) fn copies(self, replica: u64, replicas: u64) -> std::ops::Range<u64> {
+        match self {
+            Self::Identical => 0..replicas,
+            Self::Interleaved | Self::Microbatches | Self::Blocks => replica..replica + 1,
+        }
+    }
+
     /// The replica, and the place in that replica's own sequence, of the group's example number `position`.
     pub fn place(self, position: u64, microbatch: u64, accumulation: u64, replicas: u64) -> (u64, u64) {
         match self {
@@ -28,6 +46,7 @@ impl Sharding {
                 let block = microbatch * accumulation;
                 (position / block, position % block)
             }
+            Self::Identical => (0, position),
         }
     }
 }

@@ -89,6 +89,22 @@ impl<W: Workshop> Pilot<W> {
             Command::Pause(run) => self.on_run(run, Active::pause),
             Command::Step(run, by) => self.on_run(run, |active, outbox| active.step(by, outbox)),
             Command::Pace { run, pause_ms } => self.on_run(run, |active, _| active.pause_ms = pause_ms),
+            Command::Probe(run) => self.probe(run).await,
+            Command::Preflight { setup, own_text } => {
+                let report = match self.usable() {
+                    Ok(()) => self.workshop.preflight(&setup, own_text.as_deref()).await,
+                    Err(fault) => Err(fault),
+                };
+                self.outbox.say(Event::Preflighted(report));
+            }
+            Command::Fit { setup, own_text, limit } => {
+                let say = |tried| world.post(&[Event::FitTried(tried)]);
+                let report = match self.usable() {
+                    Ok(()) => self.workshop.fit(&setup, own_text.as_deref(), limit, &say).await,
+                    Err(fault) => Err(fault),
+                };
+                self.outbox.say(Event::Fitted(report));
+            }
         }
     }
 
@@ -98,6 +114,22 @@ impl<W: Workshop> Pilot<W> {
             // Late, or its run ended in a fault that was told already.
             None if run <= self.newest => {}
             None => self.fault(Some(run), Fault::NoSuchRun),
+        }
+    }
+
+    async fn probe(&mut self, run: RunId) {
+        let Some(active) = self.active.as_mut().filter(|active| active.run == run) else {
+            return self.on_run(run, |_, _| {});
+        };
+        let report = active.probe().await;
+        self.outbox.say(Event::Probed { run, report });
+    }
+
+    fn usable(&self) -> Result<(), Fault> {
+        match &self.device {
+            Device::Usable => Ok(()),
+            Device::Closed => Err(Fault::NoSuchRun),
+            Device::Refused(fault) => Err(fault.clone()),
         }
     }
 
@@ -126,11 +158,7 @@ impl<W: Workshop> Pilot<W> {
         setup: &crate::setup::Setup,
         own_text: Option<&str>,
     ) -> Result<(), Fault> {
-        match &self.device {
-            Device::Usable => {}
-            Device::Closed => return Err(Fault::NoSuchRun),
-            Device::Refused(fault) => return Err(fault.clone()),
-        }
+        self.usable()?;
         let say = |preparation| world.post(&[Event::Preparing(preparation)]);
         say(Preparation::Building);
         let trainer = self.workshop.load(setup, own_text, &say).await?;

@@ -4,7 +4,7 @@ use super::{
     outbox::Outbox,
     trainer::{Advance, Trainer},
 };
-use crate::protocol::{CellState, Event, Fault, MicrobatchRow, RunFacts, RunId, RunState, StepBy};
+use crate::protocol::{CellState, Event, Fault, MicrobatchRow, ProbeReport, RunFacts, RunId, RunState, StepBy};
 
 /// What a run was told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,15 @@ impl<T: Trainer> Active<T> {
 
     pub(super) fn facts(&self) -> RunFacts {
         self.trainer.facts()
+    }
+
+    /// All conventions at this point; only where it is a boundary between groups.
+    pub(super) async fn probe(&mut self) -> Result<ProbeReport, Fault> {
+        if self.trainer.at_group_boundary() {
+            self.trainer.probe().await
+        } else {
+            Err(Fault::InsideGroup)
+        }
     }
 
     pub(super) fn moves(&self) -> bool {

@@ -1,6 +1,9 @@
 //! What the worker's loop needs of the engine. The binaries say how the engine does it; tests have their own.
 
-use crate::protocol::{DeviceReport, Fault, GroupRow, MicrobatchRow, Preparation, RunFacts, SelfCheck};
+use crate::protocol::{
+    DeviceReport, Fault, FitReport, FitTry, GroupRow, MicrobatchRow, PreflightReport, Preparation, ProbeReport,
+    RunFacts, SelfCheck,
+};
 use crate::{batch::GroupPlan, setup::Setup};
 
 /// One small thing that a run did.
@@ -30,6 +33,9 @@ pub trait Trainer {
 
     /// Does the next small thing; with `watch`, forward and backward apart and with the numbers of each microbatch.
     async fn advance(&mut self, watch: bool) -> Result<Advance, Fault>;
+
+    /// All conventions on the next group, at the first lane's parameters. The run stays as it is.
+    async fn probe(&mut self) -> Result<ProbeReport, Fault>;
 }
 
 /// One device and the runs that are built on it.
@@ -51,4 +57,16 @@ pub trait Workshop {
         own_text: Option<&str>,
         say: &dyn Fn(Preparation),
     ) -> Result<Self::Trainer, Fault>;
+
+    /// One update of a small controlled set, checked.
+    async fn preflight(&mut self, setup: &Setup, own_text: Option<&str>) -> Result<PreflightReport, Fault>;
+
+    /// The largest m that fits into `limit` bytes; `say` is told of each try.
+    async fn fit(
+        &mut self,
+        setup: &Setup,
+        own_text: Option<&str>,
+        limit: u64,
+        say: &dyn Fn(FitTry),
+    ) -> Result<FitReport, Fault>;
 }

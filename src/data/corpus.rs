@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DataError, collect::Collected, file, jsonl, tasks, text, written::Written};
 use crate::{
-    batch::{ConventionId, Example, ExampleId, LastGroup},
+    batch::{Example, ExampleId, LastGroup, Pass, Split},
     setup::{Data, OwnFormat, Setup, Start, limits, parse::longest},
 };
 
@@ -82,13 +82,7 @@ fn corpus(setup: &Setup, collected: &Collected) -> Result<Corpus, DataError> {
     if collected.sequences.is_empty() {
         return Err(DataError::Empty);
     }
-    let (count, needed) = (collected.sequences.len() as u64, setup.split.effective_batch());
-    if setup.last_group == LastGroup::Drop && count < needed {
-        return Err(DataError::NoFullGroup {
-            examples: count,
-            needed,
-        });
-    }
+    check_full_group(setup, collected.sequences.len() as u64)?;
     let vocabulary = Vocabulary::of(&collected.sequences)?;
     let ids = (0u32..).map(ExampleId);
     let examples: Vec<Example> = ids
@@ -113,10 +107,30 @@ fn corpus(setup: &Setup, collected: &Collected) -> Result<Corpus, DataError> {
     })
 }
 
+/// Where partial groups are dropped, an epoch needs a full one: of the examples, and of those that the sampler repeats.
+fn check_full_group(setup: &Setup, examples: u64) -> Result<(), DataError> {
+    let Split {
+        microbatch,
+        accumulation,
+        replicas,
+    } = setup.split;
+    let [m, a, d] = [microbatch, accumulation, replicas].map(|count| u64::from(count.get()));
+    let needed = setup.sharding.group_size(m, a, d);
+    let worked_on = if setup.sampler_padding {
+        examples.next_multiple_of(d)
+    } else {
+        examples
+    };
+    if setup.last_group == LastGroup::Drop && worked_on < needed {
+        return Err(DataError::NoFullGroup { examples, needed });
+    }
+    Ok(())
+}
+
 /// The largest batch that one forward pass could get: m of the longest examples, or all of a group's.
 fn check_positions(setup: &Setup, collected: &Collected) -> Result<(), DataError> {
     let longest = collected.sequences.iter().map(Written::length).max().unwrap_or(0) as u64;
-    let rows = if setup.lanes.contains(&ConventionId::FullBatch) {
+    let rows = if setup.lanes.iter().any(|lane| lane.convention().pass == Pass::Whole) {
         setup.split.effective_batch()
     } else {
         u64::from(setup.split.microbatch.get())

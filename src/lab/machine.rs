@@ -51,7 +51,7 @@ pub struct Machine {
     pub run: RunId,
     /// What the current run does.
     pub transport: Transport,
-    /// What was built.
+    /// What the worker has built and still holds.
     pub facts: Option<RunFacts>,
     /// What to do as soon as the run is loaded.
     pub after_load: Option<super::msg::Go>,

@@ -9,6 +9,7 @@ pub mod msg;
 pub mod past;
 pub mod recording;
 mod run;
+pub mod tools;
 pub mod update;
 mod worker;
 
@@ -17,6 +18,7 @@ pub use machine::{DeviceState, Machine, Transport};
 pub use msg::{Effect, Msg, OwnFile};
 pub use past::{Past, PastRun};
 pub use recording::{LaneSeries, Recording};
+pub use tools::{Answer, Tools};
 pub use update::update;
 
 use crate::setup::{FieldError, codec::LinkError};
@@ -36,6 +38,8 @@ pub struct Lab {
     pub recording: Option<Recording>,
     /// The runs before it.
     pub past: Past,
+    /// What was asked beside a run.
+    pub tools: Tools,
 }
 
 impl Lab {

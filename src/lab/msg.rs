@@ -52,6 +52,12 @@ pub enum Msg {
     Reset,
     /// Slow motion: milliseconds after each microbatch; 0 for full speed.
     Pace(u32),
+    /// Compute all conventions at the present point of the run.
+    Probe,
+    /// Check one update of the draft.
+    Preflight,
+    /// Find the largest m that fits into this many bytes.
+    Fit(u64),
     /// Another device is wanted.
     Device(DeviceChoice),
     /// The page looked and chose a device.

@@ -5,6 +5,7 @@ use super::{
     machine::{DeviceState, Transport},
     msg::{Effect, Go, OwnFile},
     recording::Recording,
+    tools::Answer,
 };
 use crate::{
     data::{self, DataError},
@@ -91,6 +92,8 @@ pub(super) fn load(lab: &mut Lab, then: Option<Go>) -> Vec<Effect> {
     lab.machine.after_load = then;
     lab.machine.facts = None;
     lab.machine.fault = None;
+    // It was about the run that is replaced; an answer that is still on its way would be dropped.
+    lab.tools.probe = Answer::None;
     // What the person starts gets its chances anew.
     lab.machine.deaths = 0;
     lab.blueprint.hidden_lanes.retain(|&lane| lane < setup.lanes.len());
@@ -132,7 +135,7 @@ fn send(run: RunId, setup: Setup, own_text: Option<String>) -> Vec<Effect> {
 }
 
 /// The text of the file that the setup names; another file than the named one is none.
-fn own_text(own: Option<&OwnFile>, setup: &Setup) -> Result<Option<String>, DataError> {
+pub(super) fn own_text(own: Option<&OwnFile>, setup: &Setup) -> Result<Option<String>, DataError> {
     match &setup.data {
         Data::Task { .. } => Ok(None),
         Data::Own { name, .. } => own

@@ -4,7 +4,7 @@ use super::{
     Lab,
     machine::Transport,
     msg::{Effect, Msg, OwnFile},
-    run, worker,
+    run, tools, worker,
 };
 use crate::{
     data::DataError,
@@ -25,6 +25,9 @@ pub fn update(lab: &mut Lab, msg: Msg) -> Vec<Effect> {
         Msg::Pause => run::pause(lab),
         Msg::Reset => run::load(lab, None),
         Msg::Pace(pause_ms) => run::set_pace(lab, pause_ms),
+        Msg::Probe => tools::probe(lab),
+        Msg::Preflight => tools::preflight(lab),
+        Msg::Fit(limit) => tools::fit(lab, limit),
         Msg::Device(choice) => {
             lab.blueprint.device = choice;
             lab.machine.fault = None;

@@ -5,6 +5,7 @@ use super::{
     machine::{DeviceState, Transport},
     msg::Effect,
     run,
+    tools::Answer,
 };
 use crate::protocol::{
     ChoiceReason, Chosen, Command, DeviceChoice, DeviceKind, Event, Fault, RunState, SelfCheck, VERSION,
@@ -36,11 +37,24 @@ pub(super) fn heard(lab: &mut Lab, event: Event) -> Vec<Effect> {
         }
         Event::Checked(check) => checked(lab, check),
         Event::Fault { run, fault } => faulted(lab, run, fault),
+        Event::Preflighted(report) => {
+            lab.tools.preflight = Answer::take(report);
+            Vec::new()
+        }
+        Event::FitTried(tried) => {
+            lab.tools.fit_tries.push(tried);
+            Vec::new()
+        }
+        Event::Fitted(report) => {
+            lab.tools.fit = Answer::take(report);
+            Vec::new()
+        }
         Event::Loaded { run, .. }
         | Event::Group { run, .. }
         | Event::Microbatches { run, .. }
         | Event::Groups { run, .. }
         | Event::State { run, .. }
+        | Event::Probed { run, .. }
             if run != lab.machine.run =>
         {
             Vec::new()
@@ -81,7 +95,15 @@ fn of_run(lab: &mut Lab, event: Event) -> Vec<Effect> {
                 (RunState::Finished, _) => Transport::Finished,
             };
         }
-        Event::Ready { .. } | Event::Preparing(_) | Event::Opened(_) | Event::Checked(_) | Event::Fault { .. } => {}
+        Event::Probed { report, .. } => lab.tools.probe = Answer::take(report),
+        Event::Ready { .. }
+        | Event::Preparing(_)
+        | Event::Opened(_)
+        | Event::Checked(_)
+        | Event::Preflighted(_)
+        | Event::FitTried(_)
+        | Event::Fitted(_)
+        | Event::Fault { .. } => {}
     }
     Vec::new()
 }
@@ -102,7 +124,8 @@ fn checked(lab: &mut Lab, check: SelfCheck) -> Vec<Effect> {
 fn faulted(lab: &mut Lab, run: Option<crate::protocol::RunId>, fault: Fault) -> Vec<Effect> {
     match (run, &fault) {
         (Some(run), _) if run != lab.machine.run => return Vec::new(),
-        (Some(_), _) => {
+        (Some(_), fault) => {
+            lab.tools.run_failed(fault);
             lab.machine.transport = Transport::Failed;
             lab.machine.after_load = None;
         }
@@ -135,6 +158,8 @@ pub(super) fn respawn(lab: &mut Lab, device: DeviceChoice) -> Vec<Effect> {
     lab.machine.chosen = None;
     lab.machine.device = DeviceState::Starting;
     lab.machine.preparing = None;
+    lab.machine.facts = None;
+    lab.tools.worker_gone(None);
     if !unsent {
         stop(lab);
     }
@@ -154,6 +179,7 @@ fn stop(lab: &mut Lab) {
 
 /// A worker that dies is started again, but not for ever: see [`LAST_DEATH`].
 pub(super) fn died(lab: &mut Lab, fault: Fault) -> Vec<Effect> {
+    lab.tools.worker_gone(Some(&fault));
     lab.machine.deaths += 1;
     if lab.machine.deaths >= LAST_DEATH {
         return unusable(lab, fault);

@@ -32,6 +32,24 @@ pub enum Command {
         /// Milliseconds.
         pause_ms: u32,
     },
+    /// Compute all conventions on the next group, at the first lane's parameters. The run must stand at a group boundary.
+    Probe(RunId),
+    /// One update of a small controlled set, checked. Leaves any loaded run as it is.
+    Preflight {
+        /// The experiment.
+        setup: Box<Setup>,
+        /// The text of the person's own file, where `setup.data` asks for one.
+        own_text: Option<String>,
+    },
+    /// Find the largest m that fits by trying. Leaves any loaded run as it is.
+    Fit {
+        /// The experiment.
+        setup: Box<Setup>,
+        /// The text of the person's own file, where `setup.data` asks for one.
+        own_text: Option<String>,
+        /// Bytes allowed.
+        limit: u64,
+    },
 }
 
 /// How far one step goes.

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceReport, Fault, GroupRow, MicrobatchRow, RunId, SelfCheck};
+use super::{
+    DeviceReport, Fault, FitReport, FitTry, GroupRow, MemoryRow, MicrobatchRow, PreflightReport, ProbeReport, RunId,
+    SelfCheck,
+};
 use crate::batch::{ExampleId, GroupPlan};
 
 /// One piece of news.
@@ -54,6 +57,19 @@ pub enum Event {
         /// What it does now.
         state: RunState,
     },
+    /// All conventions at one point of a run.
+    Probed {
+        /// Which run.
+        run: RunId,
+        /// The table, or why there is none.
+        report: Result<ProbeReport, Fault>,
+    },
+    /// The check before a campaign is done.
+    Preflighted(Result<PreflightReport, Fault>),
+    /// One more microbatch size was tried.
+    FitTried(FitTry),
+    /// The search for the largest m is done.
+    Fitted(Result<FitReport, Fault>),
     /// Something went wrong.
     Fault {
         /// The run concerned, if one.
@@ -94,6 +110,10 @@ pub struct RunFacts {
     pub dropped_per_epoch: u64,
     /// The first epoch's dropped examples (each later epoch's are in its last [`GroupRow`]).
     pub dropped: Vec<ExampleId>,
+    /// Examples that the sampler repeats each epoch to fill its replicas.
+    pub repeated_per_epoch: u64,
+    /// What stood in memory when the run was built, where it is measured.
+    pub memory: Option<MemoryRow>,
 }
 
 /// What a run does.

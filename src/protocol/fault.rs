@@ -42,6 +42,24 @@ pub enum Fault {
         /// Groups since the last applied update.
         groups: u64,
     },
+    /// More memory in use than the person allowed.
+    #[error(
+        "{in_use} bytes are in use in group {group}, the limit is {limit}: make m smaller, keep no graphs, or raise memory_limit"
+    )]
+    MemoryLimit {
+        /// Bytes in use.
+        in_use: u64,
+        /// Bytes allowed.
+        limit: u64,
+        /// The group that was stopped.
+        group: u64,
+    },
+    /// BatchNorm over a single position has no variance.
+    #[error("BatchNorm needs at least 2 positions in every microbatch; make m or the lengths larger")]
+    BatchNormNeedsTwo,
+    /// A probe was asked for in the middle of a group.
+    #[error("the probe looks at a whole group; let the group end first")]
+    InsideGroup,
     /// A command for a run that is not loaded.
     #[error("no such run is loaded")]
     NoSuchRun,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Apart, DeviceReport, GroupRow, LaneRow, Outcome, ReplicaSpread, RunFacts};
 use crate::{
-    batch::{Convention, ConventionId, Counters, ExampleId, GroupPlan, Pass, Unit},
+    batch::{ConventionId, Counters, ExampleId, Faults, GroupPlan, LaneRule, Pass, Unit},
     setup::{Draft, Setup, file},
 };
 
@@ -34,15 +34,15 @@ pub fn header(setup: &Setup, facts: &RunFacts, device: &DeviceReport) -> String 
 }
 
 /// The lines of one ended group. `lanes` are the Setup's, in its order.
-pub fn lines(lanes: &[ConventionId], row: &GroupRow) -> Vec<String> {
+pub fn lines(lanes: &[LaneRule], row: &GroupRow) -> Vec<String> {
     let mut lines = Vec::new();
-    for (lane, (&id, numbers)) in lanes.iter().zip(&row.lanes).enumerate() {
-        let cells = cells(Convention::of(id).pass, &row.plan);
+    for (lane, (&rule, numbers)) in lanes.iter().zip(&row.lanes).enumerate() {
+        let cells = cells(rule.convention().pass, &row.plan);
         let skipped = numbers.outcome == Outcome::NoSupervisedToken;
         for (cell, &loss_sum) in cells.iter().zip(&numbers.loss_sums).filter(|_| !skipped) {
-            lines.push(cell.line(lane, id, &row.plan, loss_sum));
+            lines.push(cell.line(lane, rule, &row.plan, loss_sum));
         }
-        lines.push(update(lane, id, row, numbers));
+        lines.push(update(lane, rule, row, numbers));
     }
     lines
 }
@@ -95,11 +95,12 @@ fn whole(cells: impl Iterator<Item = Cell>) -> Cell {
 }
 
 impl Cell {
-    fn line(&self, lane: usize, convention: ConventionId, plan: &GroupPlan, loss_sum: f64) -> String {
+    fn line(&self, lane: usize, rule: LaneRule, plan: &GroupPlan, loss_sum: f64) -> String {
         json!({
             "kind": "microbatch",
             "lane": lane,
-            "convention": convention,
+            "convention": rule.convention,
+            "faults": rule.faults,
             "group": plan.number,
             "epoch": plan.epoch,
             "replica": self.replica,
@@ -120,6 +121,7 @@ struct Update<'a> {
     kind: &'static str,
     lane: usize,
     convention: ConventionId,
+    faults: Faults,
     group: u64,
     epoch: u32,
     partial: bool,
@@ -143,7 +145,7 @@ struct Update<'a> {
     elapsed_ms: f64,
 }
 
-fn update(lane: usize, convention: ConventionId, row: &GroupRow, numbers: &LaneRow) -> String {
+fn update(lane: usize, rule: LaneRule, row: &GroupRow, numbers: &LaneRow) -> String {
     let parted = match numbers.replicas {
         ReplicaSpread::InStep => None,
         ReplicaSpread::Parted { largest } => Some(largest),
@@ -151,7 +153,8 @@ fn update(lane: usize, convention: ConventionId, row: &GroupRow, numbers: &LaneR
     let update = Update {
         kind: "update",
         lane,
-        convention,
+        convention: rule.convention,
+        faults: rule.faults,
         group: row.plan.number,
         epoch: row.plan.epoch,
         partial: row.plan.partial,
@@ -159,6 +162,9 @@ fn update(lane: usize, convention: ConventionId, row: &GroupRow, numbers: &LaneR
             Outcome::Applied => "applied",
             Outcome::NoSupervisedToken => "no_supervised_token",
             Outcome::NonFiniteGradient => "non_finite_gradient",
+            Outcome::Refused(_) => "refused",
+            Outcome::Dropped => "dropped",
+            Outcome::Carried => "carried",
         },
         loss_sum: numbers.loss.loss_sum,
         loss_supervised_tokens: numbers.loss.supervised,
@@ -207,6 +213,7 @@ mod tests {
                 scored_examples: examples,
                 supervised,
                 positions: width * u64::from(examples),
+                unpadded: width * u64::from(examples) - padded,
             },
             padded,
         }
@@ -217,7 +224,11 @@ mod tests {
             outcome: Outcome::Applied,
             loss: GroupLoss::from_sums(loss_sums.iter().copied().zip(counts.iter().copied())),
             loss_sums,
+            logged_loss: 3.5,
             gradient_norm: f64::NAN,
+            clip_norms: Vec::new(),
+            scale: None,
+            batch_norm: None,
             rate: 0.1,
             counters: Counters {
                 microbatches: 2,
@@ -240,12 +251,16 @@ mod tests {
             dropped: vec![ExampleId(9)],
             lanes: vec![lane(vec![1024.0, 6144.0], &[512, 1536]), lane(vec![7168.0], &[2048])],
             elapsed_ms: 1.5,
+            memory: None,
         }
     }
 
     #[test]
     fn a_group_gives_one_line_for_each_microbatch_and_update_of_each_lane() {
-        let lines = lines(&[ConventionId::TokenWeighted, ConventionId::FullBatch], &row());
+        let lines = lines(
+            &[ConventionId::TokenWeighted.into(), ConventionId::FullBatch.into()],
+            &row(),
+        );
         let lines: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
         let kinds: Vec<&str> = lines.iter().map(|line| line["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["microbatch", "microbatch", "update", "microbatch", "update"]);
@@ -277,7 +292,10 @@ mod tests {
         row.lanes
             .iter_mut()
             .for_each(|lane| lane.outcome = Outcome::NoSupervisedToken);
-        let lines = lines(&[ConventionId::TokenWeighted, ConventionId::FullBatch], &row);
+        let lines = lines(
+            &[ConventionId::TokenWeighted.into(), ConventionId::FullBatch.into()],
+            &row,
+        );
         assert!(lines.iter().all(|line| line.contains("no_supervised_token")));
         assert_eq!(lines.len(), 2);
     }
@@ -292,6 +310,8 @@ mod tests {
             groups_per_epoch: 2,
             dropped_per_epoch: 0,
             dropped: Vec::new(),
+            repeated_per_epoch: 0,
+            memory: None,
         };
         let device = DeviceReport {
             kind: "cpu".to_owned(),

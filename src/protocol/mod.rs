@@ -7,19 +7,29 @@ pub mod command;
 pub mod device;
 pub mod event;
 pub mod fault;
+mod fit;
 pub mod journal;
+mod memory;
+mod preflight;
+mod probe;
 pub mod row;
 
 pub use command::{Command, DeviceChoice, StepBy};
 pub use device::{AdapterFacts, AdapterInfo, ChoiceReason, Chosen, DeviceKind, DeviceReport, Found, SelfCheck};
 pub use event::{Event, Preparation, RunFacts, RunState};
 pub use fault::Fault;
-pub use row::{Apart, CellState, GroupRow, LaneRow, MicrobatchRow, Outcome, ReplicaSpread, Watched};
+pub use fit::{FitReport, FitTry, FittingSplit};
+pub use memory::{MemoryRow, MemorySource, Phase, PhaseBytes};
+pub use preflight::{CheckKind, PreflightCheck, PreflightReport};
+pub use probe::{ProbeReport, ProbeRow};
+pub use row::{
+    Apart, BatchNormRow, CellState, GroupRow, LaneRow, MicrobatchRow, Outcome, ReplicaSpread, ScaleRow, Watched,
+};
 
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes its shape; page and worker of different versions refuse each other with a clear fault.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One loaded experiment. Ordered: a later run has a larger number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{Counters, ExampleId, GroupLoss, GroupPlan};
+use super::MemoryRow;
+use crate::batch::{Counters, ExampleId, GroupLoss, GroupPlan, scaler::ScalerError};
 
 /// What is happening to one microbatch of the group being worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +49,12 @@ pub enum Outcome {
     NoSupervisedToken,
     /// A gradient was not finite: the whole update was skipped.
     NonFiniteGradient,
+    /// The loop asked its loss scaler for what torch refuses with an error: nothing changed.
+    Refused(ScalerError),
+    /// A partial group that the lane's loop drops: nothing was computed.
+    Dropped,
+    /// A partial group whose gradients the lane's loop leaves in `.grad` for the next update.
+    Carried,
 }
 
 /// One ended group: one attempt at an update, in every lane.
@@ -61,6 +68,30 @@ pub struct GroupRow {
     pub lanes: Vec<LaneRow>,
     /// Milliseconds since the run was told to go for the first time, pauses excluded.
     pub elapsed_ms: f64,
+    /// What it took, where it is measured.
+    pub memory: Option<MemoryRow>,
+}
+
+/// The loss scale of one group.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScaleRow {
+    /// What the losses of this group were multiplied by.
+    pub used: f64,
+    /// The scale of the next group.
+    pub next: f64,
+    /// Finite attempts in a row since the scale last moved.
+    pub growth_tracker: u32,
+}
+
+/// Running statistics of BatchNorm on replica 0 after a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BatchNormRow {
+    /// Microbatches that moved them.
+    pub batches: u64,
+    /// By feature.
+    pub running_mean: Vec<f64>,
+    /// Unbiased, by feature.
+    pub running_var: Vec<f64>,
 }
 
 /// What one lane reports of one group.
@@ -72,8 +103,16 @@ pub struct LaneRow {
     pub loss_sums: Vec<f64>,
     /// The group's loss counted both ways. For the full batch in one pass, both are over its one microbatch.
     pub loss: GroupLoss,
-    /// Norm of the reduced gradient.
+    /// What this lane's loop writes into its log as the group's loss. NaN where a mean over no token enters it.
+    pub logged_loss: f64,
+    /// Norm of the reduced gradient, unscaled and not yet clipped; of replica 0's where replicas hold different ones.
     pub gradient_norm: f64,
+    /// Every norm that the loop's clip saw on replica 0, in order; empty where nothing is clipped.
+    pub clip_norms: Vec<f64>,
+    /// The loss scale; `None` without one.
+    pub scale: Option<ScaleRow>,
+    /// Running statistics; `None` without BatchNorm.
+    pub batch_norm: Option<BatchNormRow>,
     /// The learning rate used.
     pub rate: f64,
     /// Counts after this group.

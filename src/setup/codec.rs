@@ -2,11 +2,12 @@
 
 use super::{
     Draft, Key, Setup,
-    kinds::{BudgetUnit, DataKind, LengthsKind, ModelKind, OptimizerKind, YesNo},
+    kinds::{BudgetUnit, DataKind, LengthsKind, LossScaleKind, ModelKind, OptimizerKind, ScheduleUnit, YesNo},
+    lists,
     named::Named,
     types::{Data, Lengths, Model, Optimizer, Start},
 };
-use crate::batch::{Schedule, ScheduleShape};
+use crate::batch::{ScheduleShape, oracle::batch_norm::Momentum};
 
 pub use super::{
     file::{FileError, from_json, from_toml, to_json, to_toml},
@@ -27,20 +28,24 @@ pub fn write(setup: &Setup) -> Draft {
     put(Key::Accumulation, setup.split.accumulation.to_string());
     put(Key::Replicas, setup.split.replicas.to_string());
     put(Key::Sharding, setup.sharding.name().to_owned());
+    put(Key::SamplerPadding, yes_no(setup.sampler_padding));
     put(Key::LastGroup, setup.last_group.name().to_owned());
-    put(
-        Key::Shuffle,
-        if setup.shuffle { YesNo::Yes } else { YesNo::No }.name().to_owned(),
-    );
+    put(Key::Shuffle, yes_no(setup.shuffle));
     data(&setup.data, &mut put);
     lengths(&setup.lengths, &mut put);
     model(setup.model, &mut put);
     put(Key::Start, start(&setup.start));
     optimizer(setup.optimizer, &mut put);
-    schedule(setup.schedule, &mut put);
+    schedule(setup, &mut put);
+    numerics(setup, &mut put);
     put(
         Key::Lanes,
-        setup.lanes.iter().map(|lane| lane.name()).collect::<Vec<_>>().join(","),
+        setup
+            .lanes
+            .iter()
+            .map(|&lane| lists::lane_name(lane))
+            .collect::<Vec<_>>()
+            .join(","),
     );
     put(Key::Seed, setup.seed.to_string());
     put(Key::BudgetUnit, BudgetUnit(setup.budget.unit).name().to_owned());
@@ -149,11 +154,54 @@ fn optimizer(optimizer: Optimizer, put: &mut impl FnMut(Key, String)) {
     put(Key::Optimizer, kind.name().to_owned());
 }
 
-fn schedule(schedule: Schedule, put: &mut impl FnMut(Key, String)) {
+fn schedule(setup: &Setup, put: &mut impl FnMut(Key, String)) {
+    let schedule = setup.schedule;
     put(Key::Schedule, schedule.shape.name().to_owned());
     put(Key::Rate, schedule.peak.to_string());
     if schedule.shape != ScheduleShape::Constant {
+        put(Key::ScheduleUnit, ScheduleUnit(setup.schedule_unit).name().to_owned());
         put(Key::Warmup, schedule.warmup.to_string());
+        put(Key::WarmupStart, schedule.start.name().to_owned());
         put(Key::ScheduleTotal, schedule.total.to_string());
     }
+}
+
+fn numerics(setup: &Setup, put: &mut impl FnMut(Key, String)) {
+    put(Key::ClipNorm, setup.clip_norm.unwrap_or(0.0).to_string());
+    put(Key::Precision, setup.precision.name().to_owned());
+    let kind = match setup.loss_scale {
+        None => LossScaleKind::Off,
+        Some(config) => {
+            put(Key::InitScale, config.init_scale.to_string());
+            put(Key::GrowthFactor, config.growth_factor.to_string());
+            put(Key::BackoffFactor, config.backoff_factor.to_string());
+            put(Key::GrowthInterval, config.growth_interval.to_string());
+            LossScaleKind::Dynamic
+        }
+    };
+    put(Key::LossScale, kind.name().to_owned());
+    let injections = setup.inject_inf.iter();
+    let injections = injections.map(|at| format!("{}:{}:{}", at.attempt, at.microbatch, at.replica));
+    put(Key::InjectInf, injections.collect::<Vec<_>>().join(","));
+    put(
+        Key::Dropout,
+        setup.dropout.map_or(0.0, |dropout| dropout.rate).to_string(),
+    );
+    if let Some(dropout) = setup.dropout {
+        put(Key::DropoutOrder, dropout.order.name().to_owned());
+    }
+    if matches!(setup.model, Model::TokenMlp { .. }) {
+        put(Key::BatchNorm, yes_no(setup.batch_norm.is_some()));
+        match setup.batch_norm {
+            None => {}
+            Some(Momentum::Cumulative) => put(Key::BatchNormMomentum, "cumulative".to_owned()),
+            Some(Momentum::Fixed(share)) => put(Key::BatchNormMomentum, share.to_string()),
+        }
+    }
+    put(Key::Tolerance, setup.tolerance.to_string());
+    put(Key::MemoryLimit, (setup.memory_limit >> 20).to_string());
+}
+
+fn yes_no(yes: bool) -> String {
+    if yes { YesNo::Yes } else { YesNo::No }.name().to_owned()
 }

@@ -81,3 +81,27 @@ impl Named for BudgetUnit {
         (Self(Unit::SupervisedTokens), "supervised_tokens"),
     ];
 }
+
+/// The units in which a schedule may be stepped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduleUnit(pub Unit);
+
+impl Named for ScheduleUnit {
+    const NAMES: &'static [(Self, &'static str)] = &[
+        (Self(Unit::AppliedUpdates), "applied_updates"),
+        (Self(Unit::UpdateAttempts), "update_attempts"),
+        (Self(Unit::Microbatches), "microbatches"),
+        (Self(Unit::Examples), "examples"),
+        (Self(Unit::SupervisedTokens), "supervised_tokens"),
+    ];
+}
+
+/// Whether there is a loss scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum LossScaleKind {
+    Off,
+    Dynamic,
+}
+
+named!(LossScaleKind: Off "off", Dynamic "dynamic");

@@ -38,3 +38,21 @@ pub const MIN_RATE: f64 = 1e-9;
 pub const MAX_DECAY: f64 = 0.999_999;
 /// Widest spread of log-normal lengths.
 pub const MAX_SIGMA: f64 = 3.0;
+/// Largest norm to clip to.
+pub const MAX_CLIP_NORM: f64 = 1e6;
+/// Largest first loss scale; torch's own scales stay far below.
+pub const MAX_SCALE: f64 = 1e30;
+/// Smallest first loss scale.
+pub const MIN_SCALE: f64 = 1e-6;
+/// Most infinities to inject.
+pub const MAX_INJECTIONS: usize = 64;
+/// Highest share that dropout sets to 0.
+pub const MAX_DROPOUT: f64 = 0.95;
+/// Loosest tolerance.
+pub const MAX_TOLERANCE: f64 = 1.0;
+/// Tightest tolerance.
+pub const MIN_TOLERANCE: f64 = 1e-12;
+/// Least memory that a run may be held to, in MiB.
+pub const MIN_MEMORY_MIB: u32 = 1;
+/// Most memory that a run may be held to, in MiB: what 32-bit WebAssembly can address.
+pub const MAX_MEMORY_MIB: u32 = 4096;

@@ -1,7 +1,9 @@
-//! Texts that hold several values: lengths, lanes, known losses.
+//! Texts that hold several values: lengths, lanes, known losses, injections.
 
-use super::{limits, named::Named, problem::Problem};
-use crate::batch::ConventionId;
+use super::{limits, named::Named, number, problem::Problem, types::Injection};
+use crate::batch::{
+    Convention, ConventionId, FaultId, Faults, LaneRule, Pass, fault::Excluded, oracle::batch_norm::Momentum,
+};
 
 /// Lengths separated by commas, semicolons, spaces or line ends, each at most `longest`.
 pub(super) fn lengths(text: &str, longest: u32) -> Result<Vec<u32>, Problem> {
@@ -40,18 +42,16 @@ fn length(entry: usize, word: &str, longest: u32) -> Result<u32, Problem> {
     }
 }
 
-/// 1 to 4 different conventions, separated as lengths are.
-pub(super) fn lanes(text: &str) -> Result<Vec<ConventionId>, Problem> {
-    let mut lanes: Vec<ConventionId> = Vec::new();
-    for name in text
+/// 1 to 4 different lanes, separated as lengths are: a convention, then its faults, each after a plus.
+pub(super) fn lanes(text: &str) -> Result<Vec<LaneRule>, Problem> {
+    let mut lanes: Vec<LaneRule> = Vec::new();
+    // Space around a plus separates nothing.
+    let joined = text.split('+').map(str::trim).collect::<Vec<_>>().join("+");
+    for name in joined
         .split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
         .filter(|name| !name.is_empty())
     {
-        let Some(lane) = ConventionId::named(name) else {
-            return Err(Problem::NotOneOf {
-                allowed: ConventionId::names(),
-            });
-        };
+        let lane = lane(name)?;
         if lanes.contains(&lane) {
             return Err(Problem::Repeated { name: name.to_owned() });
         }
@@ -66,6 +66,77 @@ pub(super) fn lanes(text: &str) -> Result<Vec<ConventionId>, Problem> {
             max: limits::MAX_LANES,
         }),
         _ => Ok(lanes),
+    }
+}
+
+fn lane(text: &str) -> Result<LaneRule, Problem> {
+    let mut names = text.split('+');
+    let convention = names
+        .next()
+        .and_then(ConventionId::named)
+        .ok_or_else(|| Problem::NotOneOf {
+            allowed: ConventionId::names(),
+        })?;
+    let faults = names.try_fold(Faults::NONE, |faults, name| {
+        let id = FaultId::named(name).ok_or_else(|| Problem::NotOneOf {
+            allowed: FaultId::names(),
+        })?;
+        if Convention::of(convention).pass == Pass::Whole {
+            return Err(Problem::FaultNeedsSplit { fault: id.name() });
+        }
+        faults
+            .and(id)
+            .map_err(|Excluded(first, second)| Problem::FaultsExclude {
+                first: first.name(),
+                second: second.name(),
+            })
+    })?;
+    Ok(LaneRule { convention, faults })
+}
+
+/// The text that [`lanes`] reads.
+pub fn lane_name(lane: LaneRule) -> String {
+    let faults = lane.faults.rows().map(|row| row.id.name());
+    std::iter::once(lane.convention.name())
+        .chain(faults)
+        .collect::<Vec<_>>()
+        .join("+")
+}
+
+/// `attempt:microbatch:replica`, separated as lengths are; nothing is no injection.
+pub(super) fn injections(text: &str) -> Result<Vec<Injection>, Problem> {
+    let entries = text
+        .split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
+        .filter(|entry| !entry.is_empty());
+    let injections: Vec<Injection> = entries.map(injection).collect::<Result<_, _>>()?;
+    if injections.len() > limits::MAX_INJECTIONS {
+        return Err(Problem::TooMany {
+            count: injections.len(),
+            max: limits::MAX_INJECTIONS,
+        });
+    }
+    Ok(injections)
+}
+
+fn injection(entry: &str) -> Result<Injection, Problem> {
+    let mut parts = entry.split(':').map(|part| part.parse::<u32>().ok().filter(|&n| n > 0));
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(Some(attempt)), Some(Some(microbatch)), Some(Some(replica)), None) => Ok(Injection {
+            attempt: attempt.into(),
+            microbatch,
+            replica,
+        }),
+        _ => Err(Problem::BadInjection),
+    }
+}
+
+/// A share from 0 to 1, or `cumulative`.
+pub(super) fn momentum(text: &str) -> Result<Momentum, Problem> {
+    match text.trim() {
+        "cumulative" => Ok(Momentum::Cumulative),
+        share => number::decimal(share, 0.0, 1.0)
+            .map(Momentum::Fixed)
+            .map_err(|_| Problem::BadMomentum),
     }
 }
 

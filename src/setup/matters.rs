@@ -2,8 +2,10 @@
 
 use super::{
     Draft, Key,
-    kinds::{DataKind, LengthsKind, ModelKind, OptimizerKind},
+    kinds::{DataKind, LengthsKind, LossScaleKind, ModelKind, OptimizerKind, YesNo},
+    limits,
     named::Named,
+    number,
 };
 use crate::batch::ScheduleShape;
 
@@ -20,11 +22,20 @@ pub fn matters(draft: &Draft, key: Key) -> bool {
         Key::LengthMin | Key::LengthMax => lengths(LengthsKind::Uniform),
         Key::LengthMedian | Key::LengthSigma => lengths(LengthsKind::LogNormal),
         Key::LengthShort | Key::LengthLong | Key::LengthLongShare => lengths(LengthsKind::TwoHumped),
-        Key::Embed | Key::Hidden => model(ModelKind::TokenMlp),
+        Key::Embed | Key::Hidden | Key::BatchNorm => model(ModelKind::TokenMlp),
         Key::Width | Key::Layers | Key::Heads | Key::Context => model(ModelKind::Transformer),
         Key::Momentum => optimizer(OptimizerKind::Sgd),
         Key::Beta1 | Key::Beta2 | Key::WeightDecay => optimizer(OptimizerKind::AdamW),
-        Key::Warmup | Key::ScheduleTotal => chosen(draft, Key::Schedule) == Some(ScheduleShape::LinearWarmupDecay),
+        Key::Warmup | Key::ScheduleTotal | Key::ScheduleUnit | Key::WarmupStart => {
+            chosen::<ScheduleShape>(draft, Key::Schedule).is_some_and(|shape| shape != ScheduleShape::Constant)
+        }
+        Key::InitScale | Key::GrowthFactor | Key::BackoffFactor | Key::GrowthInterval => {
+            chosen(draft, Key::LossScale) == Some(LossScaleKind::Dynamic)
+        }
+        Key::DropoutOrder => {
+            number::decimal(draft.get(Key::Dropout), 0.0, limits::MAX_DROPOUT).is_ok_and(|rate| rate > 0.0)
+        }
+        Key::BatchNormMomentum => model(ModelKind::TokenMlp) && chosen(draft, Key::BatchNorm) == Some(YesNo::Yes),
         _ => true,
     }
 }

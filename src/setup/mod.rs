@@ -22,8 +22,11 @@ pub mod types;
 
 pub use draft::Draft;
 pub use key::Key;
+pub use lists::lane_name;
 pub use named::Named;
 pub use number::count;
 pub use presets::{PRESETS, Preset};
 pub use problem::{FieldError, Problem};
-pub use types::{Budget, Data, Lengths, Model, Optimizer, OwnFormat, Setup, Start, Task};
+pub use types::{
+    Budget, Data, Dropout, DropoutOrder, Injection, Lengths, Model, Optimizer, OwnFormat, Precision, Setup, Start, Task,
+};

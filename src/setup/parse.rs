@@ -2,14 +2,18 @@
 
 use super::{
     Draft, FieldError, Key, Setup,
-    kinds::{BudgetUnit, DataKind, LengthsKind, ModelKind, OptimizerKind, YesNo},
+    kinds::{BudgetUnit, DataKind, LengthsKind, LossScaleKind, ModelKind, OptimizerKind, ScheduleUnit, YesNo},
     limits, lists,
+    matters::matters,
     named::Named,
     number,
     problem::Problem,
-    types::{Budget, Data, Lengths, Model, Optimizer, Start},
+    types::{Budget, Data, Dropout, Lengths, Model, Optimizer, Start},
 };
-use crate::batch::{ConventionId, Schedule, ScheduleShape, Split};
+use crate::batch::{
+    LaneRule, Pass, Schedule, ScheduleShape, Split, Unit, fault::Needs, oracle::batch_norm::Momentum,
+    scaler::ScalerConfig, schedule::WarmupStart,
+};
 
 /// Judges all fields that matter for the chosen variants; gives every problem at once, in the table's order.
 ///
@@ -37,11 +41,16 @@ struct Reader<'a> {
     errors: Vec<FieldError>,
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "unreadable, read as none, and read as some are three"
+)]
 impl Reader<'_> {
     /// Every part is read before any is asked for, so that each problem is found.
     fn setup(&mut self) -> Option<Setup> {
         let split = self.split();
         let sharding = self.choice(Key::Sharding);
+        let sampler_padding = self.choice::<YesNo>(Key::SamplerPadding);
         let last_group = self.choice(Key::LastGroup);
         let shuffle = self.choice::<YesNo>(Key::Shuffle);
         let data = self.data();
@@ -50,7 +59,17 @@ impl Reader<'_> {
         let start = self.start(self.kind(Key::Model));
         let optimizer = self.optimizer();
         let schedule = self.schedule();
+        let schedule_unit = self.schedule_unit();
+        let clip_norm = self.decimal(Key::ClipNorm, 0.0, limits::MAX_CLIP_NORM);
+        let precision = self.choice(Key::Precision);
+        let loss_scale = self.loss_scale();
+        let inject_inf = self.judge(Key::InjectInf, lists::injections);
+        let dropout = self.dropout();
+        let batch_norm = self.batch_norm();
         let lanes = self.judge(Key::Lanes, lists::lanes);
+        self.needs(lanes.as_deref().unwrap_or_default(), clip_norm, loss_scale);
+        let tolerance = self.decimal(Key::Tolerance, limits::MIN_TOLERANCE, limits::MAX_TOLERANCE);
+        let memory = self.whole(Key::MemoryLimit, limits::MIN_MEMORY_MIB, limits::MAX_MEMORY_MIB);
         let seed = self.whole(Key::Seed, 0, u32::MAX);
         let unit = self.choice::<BudgetUnit>(Key::BudgetUnit);
         let amount = self.judge(Key::Budget, |text| number::whole(text, 1, limits::MAX_BUDGET));
@@ -60,6 +79,7 @@ impl Reader<'_> {
         Some(Setup {
             split: split?,
             sharding: sharding?,
+            sampler_padding: sampler_padding? == YesNo::Yes,
             last_group: last_group?,
             shuffle: shuffle? == YesNo::Yes,
             data: data?,
@@ -68,7 +88,16 @@ impl Reader<'_> {
             start: start?,
             optimizer: optimizer?,
             schedule: schedule?,
+            schedule_unit: schedule_unit?,
+            clip_norm: clip_norm.map(|norm| (norm > 0.0).then_some(norm))?,
+            precision: precision?,
+            loss_scale: loss_scale?,
+            inject_inf: inject_inf?,
+            dropout: dropout?,
+            batch_norm: batch_norm?,
             lanes: lanes?,
+            tolerance: tolerance?,
+            memory_limit: u64::from(memory?) << 20,
             seed: seed?,
             budget: Budget {
                 unit: unit?.0,
@@ -216,11 +245,13 @@ impl Reader<'_> {
                 peak: peak?,
                 warmup: 0,
                 total: 0,
+                start: WarmupStart::default(),
             });
         }
         let most = u32::try_from(limits::MAX_BUDGET).unwrap_or(u32::MAX);
         let warmup = self.whole(Key::Warmup, 0, most);
         let total = self.whole(Key::ScheduleTotal, 1, most);
+        let start = self.choice(Key::WarmupStart);
         let (warmup, total) = (warmup?, total?);
         if warmup > total {
             self.refuse(Key::Warmup, Problem::WrongOrder);
@@ -230,11 +261,67 @@ impl Reader<'_> {
             peak: peak?,
             warmup,
             total,
+            start: start?,
         })
     }
 
+    fn schedule_unit(&mut self) -> Option<Unit> {
+        // A constant rate has no steps; its unit is not judged, nor is that of a schedule that is itself unreadable.
+        if !matters(self.draft, Key::ScheduleUnit) {
+            return Some(Unit::AppliedUpdates);
+        }
+        self.choice::<ScheduleUnit>(Key::ScheduleUnit).map(|unit| unit.0)
+    }
+
+    fn loss_scale(&mut self) -> Option<Option<ScalerConfig>> {
+        if self.choice::<LossScaleKind>(Key::LossScale)? == LossScaleKind::Off {
+            return Some(None);
+        }
+        let init = self.decimal(Key::InitScale, limits::MIN_SCALE, limits::MAX_SCALE);
+        let growth = self.decimal(Key::GrowthFactor, 1.0, limits::MAX_SCALE);
+        let backoff = self.decimal(Key::BackoffFactor, limits::MIN_SCALE, 1.0);
+        let interval = self.whole(Key::GrowthInterval, 1, u32::MAX);
+        #[expect(clippy::cast_possible_truncation, reason = "torch holds the scale as an f32")]
+        let init_scale = init? as f32;
+        Some(Some(ScalerConfig {
+            init_scale,
+            growth_factor: growth?,
+            backoff_factor: backoff?,
+            growth_interval: interval?,
+        }))
+    }
+
+    fn dropout(&mut self) -> Option<Option<Dropout>> {
+        let rate = self.decimal(Key::Dropout, 0.0, limits::MAX_DROPOUT)?;
+        if rate == 0.0 {
+            return Some(None);
+        }
+        let order = self.choice(Key::DropoutOrder)?;
+        Some(Some(Dropout { rate, order }))
+    }
+
+    fn batch_norm(&mut self) -> Option<Option<Momentum>> {
+        if !matters(self.draft, Key::BatchNorm) || self.choice::<YesNo>(Key::BatchNorm)? == YesNo::No {
+            return Some(None);
+        }
+        self.judge(Key::BatchNormMomentum, lists::momentum).map(Some)
+    }
+
+    /// Refuses faults that would show nothing as the rest is set.
+    fn needs(&mut self, lanes: &[LaneRule], clip_norm: Option<f64>, loss_scale: Option<Option<ScalerConfig>>) {
+        let (no_clip, no_scale) = (clip_norm == Some(0.0), loss_scale == Some(None));
+        for row in lanes.iter().flat_map(|lane| lane.faults.rows()) {
+            let fault = row.id.name();
+            if no_clip && matches!(row.needs, Needs::Clip | Needs::ClipAndLossScale) {
+                self.refuse(Key::Lanes, Problem::FaultNeedsClip { fault });
+            } else if no_scale && matches!(row.needs, Needs::LossScale | Needs::ClipAndLossScale) {
+                self.refuse(Key::Lanes, Problem::FaultNeedsLossScale { fault });
+            }
+        }
+    }
+
     /// Refuses batches that the known lengths alone make too large; lengths that are drawn or read are judged with the data.
-    fn positions(&mut self, split: Split, lengths: &Lengths, lanes: &[ConventionId]) {
+    fn positions(&mut self, split: Split, lengths: &Lengths, lanes: &[LaneRule]) {
         let (key, longest) = match lengths {
             Lengths::AsInData => return,
             Lengths::List(list) => (Key::LengthList, list.iter().copied().max().unwrap_or(0)),
@@ -248,7 +335,7 @@ impl Reader<'_> {
             self.refuse(key, Problem::TooManyPositions { positions, max });
         }
         let positions = split.effective_batch() * u64::from(longest);
-        if positions > max && lanes.contains(&ConventionId::FullBatch) {
+        if positions > max && lanes.iter().any(|lane| lane.convention().pass == Pass::Whole) {
             self.refuse(Key::Lanes, Problem::FullBatchTooLarge { positions, max });
         }
     }

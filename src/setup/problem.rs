@@ -54,4 +54,16 @@ pub enum Problem {
         "the full batch in one pass would have {positions} positions, the most is {max}; take that lane away or make the batch smaller"
     )]
     FullBatchTooLarge { positions: u64, max: u64 },
+    #[error("{first} and {second} sit in the same place of a loop; take one of them away")]
+    FaultsExclude { first: &'static str, second: &'static str },
+    #[error("{fault} shows nothing without a largest gradient norm; set clip_norm")]
+    FaultNeedsClip { fault: &'static str },
+    #[error("{fault} shows nothing without a loss scale; set loss_scale = dynamic")]
+    FaultNeedsLossScale { fault: &'static str },
+    #[error("the full batch in one pass has no microbatches for {fault} to go wrong with")]
+    FaultNeedsSplit { fault: &'static str },
+    #[error("write attempt:microbatch:replica such as 3:1:1, each at least 1, separated by commas")]
+    BadInjection,
+    #[error("must be a number from 0 to 1, or cumulative")]
+    BadMomentum,
 }

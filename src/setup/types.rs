@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{ConventionId, LastGroup, Schedule, Sharding, Split, Unit};
+use crate::batch::{
+    LaneRule, LastGroup, Schedule, Sharding, Split, Unit, oracle::batch_norm::Momentum, scaler::ScalerConfig,
+};
 
 /// One experiment. Made by [`crate::setup::parse::parse`]; the same Setup on the same device gives the same numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,6 +13,8 @@ pub struct Setup {
     pub split: Split,
     /// Which replica sees which example of a group.
     pub sharding: Sharding,
+    /// Whether the first examples are repeated until D divides their number.
+    pub sampler_padding: bool,
     /// What happens to a last partial group.
     pub last_group: LastGroup,
     /// Whether examples are shuffled anew each epoch.
@@ -25,10 +29,28 @@ pub struct Setup {
     pub start: Start,
     /// The optimizer.
     pub optimizer: Optimizer,
-    /// The learning rate, stepped per applied update.
+    /// The learning rate.
     pub schedule: Schedule,
-    /// 1 to 4 conventions that train side by side, the first is the one the others are compared with.
-    pub lanes: Vec<ConventionId>,
+    /// What counts as one step of the schedule.
+    pub schedule_unit: Unit,
+    /// Largest norm of the whole gradient; `None` for no clipping.
+    pub clip_norm: Option<f64>,
+    /// How numbers are rounded on the way.
+    pub precision: Precision,
+    /// Dynamic loss scaling; `None` for none.
+    pub loss_scale: Option<ScalerConfig>,
+    /// Where an infinity is put into a gradient.
+    pub inject_inf: Vec<Injection>,
+    /// Dropout after the hidden layer (token MLP) or after attention and MLP of each block (transformer); `None` for none.
+    pub dropout: Option<Dropout>,
+    /// BatchNorm over the positions of each microbatch, before the hidden layer's tanh; `None` for none. Token MLP only.
+    pub batch_norm: Option<Momentum>,
+    /// 1 to 4 lanes that train side by side, the first is the one the others are compared with.
+    pub lanes: Vec<LaneRule>,
+    /// Relative difference below which two gradients count as close.
+    pub tolerance: f64,
+    /// Bytes in use at which a run is stopped.
+    pub memory_limit: u64,
     /// The seed of all randomness.
     pub seed: u32,
     /// When the run ends.
@@ -184,4 +206,45 @@ pub struct Budget {
     pub unit: Unit,
     /// How many.
     pub amount: u64,
+}
+
+/// How numbers are rounded on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Precision {
+    /// As the device computes.
+    #[default]
+    F32,
+    /// Activations and their gradients are rounded to half precision after each layer, overflow to infinity and underflow included;
+    /// parameters and sums stay f32.
+    F16,
+}
+
+/// An infinity put into one gradient, to see the whole update skipped. All are counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Injection {
+    pub attempt: u64,
+    pub microbatch: u32,
+    pub replica: u32,
+}
+
+/// Dropout.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dropout {
+    /// Share of values set to 0; the others are divided by what is left.
+    pub rate: f64,
+    /// In which order random numbers are drawn.
+    pub order: DropoutOrder,
+}
+
+/// In which order dropout draws its random numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DropoutOrder {
+    /// One generator a replica, drawn from microbatch after microbatch, as torch does: another split draws other masks.
+    #[default]
+    Stream,
+    /// A generator for each example, epoch and layer: no split changes a mask.
+    ByExample,
 }

@@ -96,6 +96,24 @@ fn dropping_the_only_group_is_refused() {
 }
 
 #[test]
+fn a_full_group_is_filled_by_repeats_and_smaller_where_replicas_get_the_same() {
+    let with = |examples: &'static str, changes: &[(Key, &str)]| {
+        let mut all = vec![(Key::Examples, examples), (Key::LastGroup, "drop")];
+        all.extend_from_slice(changes);
+        data::build(&setup(&all), None).map(|corpus| corpus.examples.len())
+    };
+    let refused = |examples, needed| Err(DataError::NoFullGroup { examples, needed });
+    // m 2, A 4, D 2. The sixteenth is the first once more; the data themselves stay what they are.
+    let padding = [(Key::SamplerPadding, "yes")];
+    assert_eq!(with("15", &padding), Ok(15));
+    assert_eq!(with("14", &padding), refused(14, 16));
+    let identical = [(Key::Sharding, "identical")];
+    assert_eq!(with("8", &identical), Ok(8));
+    assert_eq!(with("7", &identical), refused(7, 8));
+    assert_eq!(with("7", &[identical[0], padding[0]]), Ok(7));
+}
+
+#[test]
 fn start_letters_must_be_in_the_data() {
     let start = setup(&[MLP, (Key::Start, "s:2,=:4")]);
     assert_eq!(

@@ -39,6 +39,8 @@ pub fn facts() -> RunFacts {
         groups_per_epoch: 2,
         dropped_per_epoch: 0,
         dropped: Vec::new(),
+        repeated_per_epoch: 0,
+        memory: None,
     }
 }
 
@@ -53,6 +55,7 @@ pub fn plan(number: u64) -> GroupPlan {
             scored_examples: 1,
             supervised: 2,
             positions: 2,
+            unpadded: 2,
         },
         padded: 0,
     };
@@ -90,7 +93,11 @@ pub fn group(number: u64) -> GroupRow {
         outcome: Outcome::Applied,
         loss_sums: vec![1.0, 3.0],
         loss: GroupLoss::from_sums([(1.0, 2), (3.0, 2)]),
+        logged_loss: 1.0,
         gradient_norm: 1.0,
+        clip_norms: Vec::new(),
+        scale: None,
+        batch_norm: None,
         rate: 0.1,
         counters,
         checksums: None,
@@ -102,5 +109,6 @@ pub fn group(number: u64) -> GroupRow {
         dropped: Vec::new(),
         lanes: vec![lane.clone(), lane],
         elapsed_ms: (number + 1) as f64 * 10.0,
+        memory: None,
     }
 }

@@ -1,14 +1,14 @@
 //! Clipping once after accumulation, or per microbatch in three wrong ways.
 
 use microbatch_lab::batch::{
-    ConventionId,
+    ConventionId, FaultId,
     clip::ClipAt,
     oracle::{Accumulation, Grads, cosine, norm, relative_l2},
 };
 use serde_json::Value;
 
 use super::{
-    assert_close, assert_same,
+    assert_close, assert_same, recipe,
     support::golden::{self, Group, Network, list, microbatches, number, numbers},
     train::weighted,
 };
@@ -25,6 +25,7 @@ fn policies() {
         assert_eq!(max_norms, numbers(&golden.inputs()["max_norms"]), "{}", golden.name);
         for case in list(golden.outputs()) {
             let max = number(&case["max_norm"]);
+            let at = |faults| recipe(faults).clip_at;
             let run = |clip, id| run(&network, &group, clip, id);
             let correct = run(Some((ClipAt::AfterAccumulation, max)), ConventionId::TokenWeighted);
             for (policy, expected) in case.as_object().expect("policies") {
@@ -32,13 +33,15 @@ fn policies() {
                 let (clip, id) = match policy.as_str() {
                     "max_norm" => continue,
                     "unclipped" => (None, ConventionId::TokenWeighted),
-                    "after_accumulation" => (Some(ClipAt::AfterAccumulation), ConventionId::TokenWeighted),
+                    "after_accumulation" => (Some(at(&[])), ConventionId::TokenWeighted),
                     "running_grad_after_each_microbatch" => {
-                        (Some(ClipAt::RunningGradient), ConventionId::TokenWeighted)
+                        (Some(at(&[FaultId::ClipRunningGradient])), ConventionId::TokenWeighted)
                     }
-                    "each_contribution_then_sum" => (Some(ClipAt::EachContribution), ConventionId::TokenWeighted),
+                    "each_contribution_then_sum" => {
+                        (Some(at(&[FaultId::ClipEachContribution])), ConventionId::TokenWeighted)
+                    }
                     // Each mean is clipped, then their average taken: what is clipped has no division yet.
-                    "each_mean_then_average" => (Some(ClipAt::EachMean), ConventionId::NeverDivided),
+                    "each_mean_then_average" => (Some(at(&[FaultId::ClipEachMean])), ConventionId::NeverDivided),
                     unknown => panic!("unknown policy {unknown}"),
                 };
                 check(&network, &run(clip.map(|at| (at, max)), id), &correct, expected, &what);

@@ -1,16 +1,17 @@
 //! Ten attempts under a dynamic loss scale, one of them not finite; and what goes wrong with a scale.
 
 use microbatch_lab::batch::{
-    ConventionId, Schedule, ScheduleShape,
-    clip::ClipOrder,
+    ConventionId, FaultId, Schedule, ScheduleShape,
     oracle::{Accumulation, Grads, Optimizer, Sgd, cosine, norm, relative_l2},
-    scaler::{Attempt, ScaleInGroup, Scaler, ScalerConfig, ScalerError},
+    recipe::Unscale,
+    scaler::{Attempt, Scaler, ScalerConfig, ScalerError},
+    schedule::WarmupStart,
     scheduler_clock::{Done, SchedulerStep},
 };
 use serde_json::Value;
 
 use super::{
-    assert_close, assert_same,
+    assert_close, assert_same, recipe,
     support::golden::{self, Golden, Network, list, number, numbers, whole},
     train::{groups, weighted},
 };
@@ -29,13 +30,14 @@ fn config(golden: &Golden) -> ScalerConfig {
 #[test]
 fn attempts() {
     for golden in golden::of_kind("grad_scaler") {
-        for (name, step) in [
-            ("scheduler_every_attempt", SchedulerStep::Attempt),
-            ("scheduler_applied_only", SchedulerStep::AppliedUpdate),
-        ] {
+        let ways: [(&str, &[FaultId]); 2] = [
+            ("scheduler_every_attempt", &[FaultId::SchedulerEachAttempt]),
+            ("scheduler_applied_only", &[]),
+        ];
+        for (name, faults) in ways {
             run(
                 &golden,
-                step,
+                recipe(faults).scheduler_step.unwrap_or_default(),
                 &golden.outputs()[name],
                 &format!("{} {name}", golden.name),
             );
@@ -51,6 +53,7 @@ fn run(golden: &Golden, scheduler: SchedulerStep, expected: &Value, what: &str) 
         peak: number(&golden.inputs()["sgd_lr"]),
         warmup: whole(&golden.inputs()["W"]),
         total: whole(&golden.inputs()["U"]),
+        start: WarmupStart::FirstStep,
     };
     let mut scaler = Scaler::new(config(golden));
     let mut parameters = network.parameters.clone();
@@ -134,7 +137,8 @@ fn mistakes() {
         let (config, mistakes) = (config(&golden), &golden.outputs()["mistakes_on_group_1"]);
         let scale = f64::from(config.init_scale);
         let plain = weighted(&network, &network.parameters, group, ConventionId::TokenWeighted);
-        let sum = |how: ScaleInGroup| {
+        let sum = |faults: &[FaultId]| {
+            let how = recipe(faults).scale_in_group;
             let mut sum = vec![0.0; network.parameters.len()];
             for (k, contribution) in group.facts.microbatches.iter().zip(&plain) {
                 let factor = how.remaining(k.index, scale, config.growth_factor);
@@ -144,13 +148,13 @@ fn mistakes() {
             }
             sum
         };
-        let right = sum(ScaleInGroup::Held);
+        let right = sum(&[]);
         let ways = [
-            ("scale_grown_after_first_microbatch", ScaleInGroup::GrownAfterFirst),
-            ("unscale_after_first_microbatch_only", ScaleInGroup::UnscaledAfterFirst),
+            ("scale_grown_after_first_microbatch", FaultId::ScaleGrownInGroup),
+            ("unscale_after_first_microbatch_only", FaultId::UnscaledAfterFirst),
         ];
         for (name, way) in ways {
-            let (ours, expected) = (sum(way), &mistakes[name]);
+            let (ours, expected) = (sum(&[way]), &mistakes[name]);
             let what = format!("{} {name}", golden.name);
             let against = &expected["vs_plain"];
             assert_close(relative_l2(&ours, &right), number(&against["rel_l2_error"]), &what);
@@ -162,10 +166,8 @@ fn mistakes() {
         }
         let (clip, length) = (&mistakes["clip"], norm(&right));
         let max = number(&clip["max_norm"]);
-        for (name, order) in [
-            ("unscale_then_clip", ClipOrder::UnscaleThenClip),
-            ("clip_then_unscale", ClipOrder::ClipThenUnscale),
-        ] {
+        let (right, wrong) = (recipe(&[]).clip_order, recipe(&[FaultId::ClipBeforeUnscale]).clip_order);
+        for (name, order) in [("unscale_then_clip", right), ("clip_then_unscale", wrong)] {
             let what = format!("{} {name}", golden.name);
             assert_close(order.seen(length, scale), number(&clip[name]["total_norm"]), &what);
             assert_close(
@@ -174,8 +176,7 @@ fn mistakes() {
                 &what,
             );
         }
-        let ratio = ClipOrder::ClipThenUnscale.coefficient(length, max, scale)
-            / ClipOrder::UnscaleThenClip.coefficient(length, max, scale);
+        let ratio = wrong.coefficient(length, max, scale) / right.coefficient(length, max, scale);
         assert_close(ratio, number(&clip["norm_ratio_wrong_over_right"]), &golden.name);
         // The golden's messages are torch's; the lab refuses the same calls.
         let errors = mistakes["errors"].as_object().expect("errors");
@@ -183,6 +184,7 @@ fn mistakes() {
             errors.keys().collect::<Vec<_>>(),
             ["second_unscale", "update_without_step"]
         );
+        assert_eq!(recipe(&[FaultId::UnscaleTwice]).unscale, Unscale::Twice);
         let mut scaler = Scaler::new(config);
         assert_eq!(scaler.update(), Err(ScalerError::NotChecked));
         assert_eq!(scaler.step(), Err(ScalerError::NotChecked));

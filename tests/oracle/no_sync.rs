@@ -1,27 +1,27 @@
 //! Which backwards exchange gradients, and what the replicas then hold.
 
 use microbatch_lab::batch::{
-    ConventionId, GroupFacts, MicrobatchFacts,
-    no_sync::SyncMode,
+    ConventionId, FaultId, GroupFacts, MicrobatchFacts,
     oracle::{Accumulation, Grads, cosine, norm, relative_l2},
 };
 
 use super::{
-    assert_close, assert_same,
+    assert_close, assert_same, recipe,
     support::golden::{self, Case, Layout, list, number, whole},
     train::{gradient, weighted},
 };
 
-fn mode(name: &str) -> SyncMode {
-    match name {
-        "no_sync_proper" => SyncMode::LastMicrobatch,
-        "sync_every_microbatch" => SyncMode::EveryMicrobatch,
-        "forward_outside_no_sync" => SyncMode::ForwardOutside,
-        "last_also_in_no_sync" => SyncMode::Never,
-        "all_forward_inside_backward_outside" => SyncMode::ForwardInside,
-        "last_forward_inside_backward_outside" => SyncMode::LastForwardInside,
-        "last_forward_outside_backward_inside" => SyncMode::LastForwardOutside,
-        "single_backward_of_summed_losses" => SyncMode::SingleBackward,
+/// Which fault of the lab a mode is.
+fn faults(mode: &str) -> &'static [FaultId] {
+    match mode {
+        "no_sync_proper" => &[],
+        "sync_every_microbatch" => &[FaultId::SyncEachMicrobatch],
+        "forward_outside_no_sync" => &[FaultId::ForwardOutsideNoSync],
+        "last_also_in_no_sync" => &[FaultId::NeverSynced],
+        "all_forward_inside_backward_outside" => &[FaultId::ForwardInsideNoSync],
+        "last_forward_inside_backward_outside" => &[FaultId::LastForwardInsideNoSync],
+        "last_forward_outside_backward_inside" => &[FaultId::LastForwardOutsideNoSync],
+        "single_backward_of_summed_losses" => &[FaultId::SingleBackward],
         unknown => panic!("unknown mode {unknown}"),
     }
 }
@@ -44,7 +44,7 @@ fn modes() {
                 assert_same(&truth, &network.flat(&expected["grad"]), &what);
                 continue;
             }
-            let sync = mode(name);
+            let sync = recipe(faults(name)).sync;
             let mut grads = Grads::zeros(case.replicas.len(), network.parameters.len());
             let contributions = weighted(&network, &network.parameters, &group, ConventionId::TokenWeighted);
             grads.accumulate(
@@ -108,6 +108,7 @@ fn an_exchange_one_microbatch_too_early_parts_the_replicas() {
         scored_examples: 1,
         supervised: 1,
         positions: 1,
+        unpadded: 1,
     };
     let microbatches = vec![cell(0, 0), cell(1, 0), cell(0, 1), cell(1, 1)];
     let group = GroupFacts {
@@ -115,7 +116,8 @@ fn an_exchange_one_microbatch_too_early_parts_the_replicas() {
         nominal_accumulation: 2,
         microbatches,
     };
-    let run = |sync| {
+    let run = |faults| {
+        let sync = recipe(faults).sync;
         let mut grads = Grads::zeros(2, 1);
         let contributions = [vec![1.0], vec![3.0], vec![2.0], vec![5.0]];
         grads.accumulate(
@@ -128,6 +130,6 @@ fn an_exchange_one_microbatch_too_early_parts_the_replicas() {
         );
         (grads.replicas.concat(), grads.exchanges)
     };
-    assert_eq!(run(SyncMode::FirstMicrobatch), (vec![4.0, 7.0], 1));
-    assert_eq!(run(SyncMode::LastMicrobatch), (vec![5.5, 5.5], 1));
+    assert_eq!(run(&[FaultId::SyncFirstMicrobatch]), (vec![4.0, 7.0], 1));
+    assert_eq!(run(&[]), (vec![5.5, 5.5], 1));
 }

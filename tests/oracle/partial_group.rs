@@ -1,14 +1,15 @@
 //! A last group with fewer microbatches, cut by the lab's own plan.
 
 use microbatch_lab::batch::{
-    ConventionId, Example, ExampleId, GroupPlan, LastGroup, PaddedBatch, Sharding, Split,
+    ConventionId, Example, ExampleId, FaultId, GroupPlan, LastGroup, PaddedBatch, Sharding, Split,
     oracle::{Accumulation, Grads, Optimizer, Sgd, norm, relative_l2},
     plan::{EpochPlan, EpochStart, plan_epoch},
+    recipe::Tail,
 };
 use serde_json::Value;
 
 use super::{
-    assert_close, assert_same,
+    assert_close, assert_same, recipe,
     support::golden::{self, Golden, Group, Network, list, number, whole},
     train::{gradient, train, weighted},
 };
@@ -88,6 +89,7 @@ fn policies() {
         run("mean_nominal_A", &all, ConventionId::NominalAccumulation);
 
         let dropping = plan(&golden, &examples, LastGroup::Drop);
+        assert_eq!(recipe(&[FaultId::TailDropped]).tail, Tail::Dropped);
         run("dropped", &groups(&dropping, &examples), ConventionId::TokenWeighted);
         let expected = &golden.outputs()["dropped"];
         let m = whole(&golden.inputs()["m"]);
@@ -134,6 +136,7 @@ fn leaked() {
             "{}",
             golden.name
         );
+        assert_eq!(recipe(&[FaultId::TailCarried]).tail, Tail::Carried);
         // The loop divides every mean by A as set.
         let id = ConventionId::NominalAccumulation;
         let rate = number(&golden.inputs()["sgd_lr"]);

@@ -1,22 +1,21 @@
 //! Where `zero_grad` stands: rightly once a group, or before each backward, after each, or nowhere.
 
 use microbatch_lab::batch::{
-    ConventionId,
+    ConventionId, FaultId,
     oracle::{Accumulation, Grads, Optimizer, Sgd, norm},
-    zero_grad::ZeroGrad,
 };
 
 use super::{
-    assert_close, assert_same,
+    assert_close, assert_same, recipe,
     support::golden::{self, list, number},
     train::{groups, weighted},
 };
 
-const MODES: [(&str, ZeroGrad); 4] = [
-    ("correct", ZeroGrad::AfterUpdate),
-    ("before_each_backward", ZeroGrad::BeforeEachBackward),
-    ("after_each_backward", ZeroGrad::AfterEachBackward),
-    ("forgotten", ZeroGrad::Forgotten),
+const MODES: [(&str, &[FaultId]); 4] = [
+    ("correct", &[]),
+    ("before_each_backward", &[FaultId::ZeroGradBeforeBackward]),
+    ("after_each_backward", &[FaultId::ZeroGradAfterBackward]),
+    ("forgotten", &[FaultId::ZeroGradForgotten]),
 ];
 
 #[test]
@@ -29,9 +28,9 @@ fn modes() {
             "{}",
             golden.name
         );
-        for (name, zero_grad) in MODES {
+        for (name, faults) in MODES {
             let how = Accumulation {
-                zero_grad,
+                zero_grad: recipe(faults).zero_grad,
                 ..Accumulation::default()
             };
             let mut grads = Grads::zeros(1, network.parameters.len());

@@ -1,21 +1,22 @@
 //! A microbatch without any supervised token, and four ways to write its mean.
 
 use microbatch_lab::batch::{
-    IGNORE_INDEX, PaddedBatch,
+    FaultId, IGNORE_INDEX, PaddedBatch,
     empty_mean::EmptyMean,
     oracle::{Accumulation, Grads, mlp_gradient},
 };
 
 use super::{
-    assert_close, assert_same,
+    assert_close, assert_same, recipe,
     support::golden::{self, Case, Layout, Network, number, numbers, whole},
 };
 
 fn spelling(name: &str) -> EmptyMean {
     match name {
-        "torch_reduction_mean" => EmptyMean::Reduction,
+        "torch_reduction_mean" => recipe(&[]).empty_mean,
+        "hand_masked_mean" => recipe(&[FaultId::HandMaskedMean]).empty_mean,
+        // Two more that are right, which no lane needs a fault for.
         "sum_over_count" => EmptyMean::SumOverCount,
-        "hand_masked_mean" => EmptyMean::HandMasked,
         "sum_over_max_count_1" => EmptyMean::SumOverAtLeastOne,
         unknown => panic!("unknown spelling {unknown}"),
     }

@@ -25,6 +25,7 @@ fn facts(counts: &[Vec<u64>]) -> GroupFacts {
         scored_examples: u32::from(supervised > 0) + u32::from(supervised > 1),
         supervised,
         positions: supervised + 5,
+        unpadded: supervised + 3,
     };
     let cells = counts.iter().enumerate();
     GroupFacts {

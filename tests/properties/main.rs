@@ -6,6 +6,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod coefficients;
 mod conventions;
+mod faults;
+mod loop_parts;
 mod numbers;
 mod plan;
+mod replicas;
+mod schedules;

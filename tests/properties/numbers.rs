@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use microbatch_lab::batch::{GroupLoss, Schedule, ScheduleShape, Topology};
+use microbatch_lab::batch::{GroupLoss, Schedule, ScheduleShape, Topology, schedule::WarmupStart};
 use proptest::{collection::vec, prelude::*};
 
 use super::support::{self, setups::split};
@@ -33,7 +33,7 @@ proptest! {
 
     #[test]
     fn a_schedule_rises_to_its_peak_and_falls_to_nothing(peak in 1e-6..1.0f64, warmup in 0u32..50, decay in 1u32..50) {
-        let schedule = Schedule { shape: ScheduleShape::LinearWarmupDecay, peak, warmup, total: warmup + decay };
+        let schedule = Schedule { shape: ScheduleShape::LinearWarmupDecay, peak, warmup, total: warmup + decay, start: WarmupStart::FirstStep };
         let rates: Vec<f64> = (0..=u64::from(warmup + decay)).map(|u| schedule.rate(u)).collect();
         let top = warmup as usize;
         prop_assert!(rates[..top].windows(2).all(|pair| pair[0] < pair[1]));

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use microbatch_lab::batch::{
-    Example, ExampleId, IGNORE_INDEX, LastGroup, PaddedBatch, Sharding, Split,
+    Example, ExampleId, IGNORE_INDEX, LastGroup, MicrobatchFacts, PaddedBatch, Sharding, Split, epoch_order,
+    order::padded_to_replicas,
     plan::{EpochPlan, EpochStart, plan_epoch},
 };
 use proptest::{collection::vec, prelude::*};
@@ -35,6 +36,13 @@ fn small_split() -> impl Strategy<Value = Split> {
     (1..=5u32, 1..=5u32, 1..=5u32).prop_map(|(m, a, d)| Split::new(m, a, d).expect("no zero"))
 }
 
+/// Shardings that give each example to one replica.
+pub(super) fn dealt() -> impl Strategy<Value = Sharding> {
+    named::<Sharding>().prop_filter("each example to one replica", |sharding| {
+        *sharding != Sharding::Identical
+    })
+}
+
 fn order(examples: &[Example]) -> Vec<ExampleId> {
     examples.iter().rev().map(|example| example.id).collect()
 }
@@ -48,7 +56,7 @@ proptest! {
 
     #[test]
     fn every_example_is_processed_or_dropped_exactly_once(
-        examples in examples(), split in small_split(), sharding in named::<Sharding>(), last in named::<LastGroup>()
+        examples in examples(), split in small_split(), sharding in dealt(), last in named::<LastGroup>()
     ) {
         let plan = plan(&examples, split, sharding, last);
         let processed = plan.groups.iter().flat_map(|g| g.microbatches.iter().flat_map(|k| k.ids.iter()));
@@ -63,7 +71,7 @@ proptest! {
 
     #[test]
     fn groups_follow_one_another_and_only_the_last_is_partial(
-        examples in examples(), split in small_split(), sharding in named::<Sharding>()
+        examples in examples(), split in small_split(), sharding in dealt()
     ) {
         let plan = plan(&examples, split, sharding, LastGroup::Process);
         let full = split.effective_batch();
@@ -149,11 +157,60 @@ proptest! {
     }
 
     #[test]
-    fn sharding_is_a_bijection_on_a_full_group(split in split(), sharding in named::<Sharding>()) {
+    fn sharding_is_a_bijection_on_a_full_group(split in split(), sharding in dealt()) {
         let (m, a, d) = (u64::from(split.microbatch.get()), u64::from(split.accumulation.get()), u64::from(split.replicas.get()));
         let places: BTreeSet<(u64, u64)> = (0..split.effective_batch()).map(|p| sharding.place(p, m, a, d)).collect();
         let all: BTreeSet<(u64, u64)> = (0..d).flat_map(|replica| (0..m * a).map(move |place| (replica, place))).collect();
         prop_assert_eq!(places, all);
+    }
+
+    #[test]
+    fn identical_replicas_each_get_what_one_replica_would(
+        examples in examples(), split in small_split(), last in named::<LastGroup>()
+    ) {
+        let copies = plan(&examples, split, Sharding::Identical, last);
+        let one = Split::new(split.microbatch.get(), split.accumulation.get(), 1).expect("no zero");
+        let alone = plan(&examples, one, Sharding::Interleaved, last);
+        prop_assert_eq!(copies.groups.len(), alone.groups.len());
+        prop_assert_eq!(&copies.dropped, &alone.dropped);
+        for (group, alone) in copies.groups.iter().zip(&alone.groups) {
+            prop_assert_eq!((group.number, group.epoch, group.partial), (alone.number, alone.epoch, alone.partial));
+            prop_assert_eq!(group.replicas, split.replicas.get());
+            for replica in 0..split.replicas.get() {
+                let of: Vec<_> = group.microbatches.iter().filter(|k| k.facts.replica == replica).collect();
+                prop_assert_eq!(of.len(), alone.microbatches.len());
+                for (k, lone) in of.iter().zip(&alone.microbatches) {
+                    prop_assert_eq!(&k.ids, &lone.ids);
+                    prop_assert_eq!(k.facts, MicrobatchFacts { replica, ..lone.facts });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sampler_pads_with_the_first_examples_to_a_multiple_of_the_replicas(count in 1u32..40, replicas in 1u32..9, epoch in 0u32..3) {
+        let order = epoch_order(count, Some(5), epoch);
+        let padded = padded_to_replicas(order.clone(), replicas);
+        prop_assert_eq!(padded.len() % replicas as usize, 0);
+        prop_assert!(padded.len() >= order.len() && padded.len() - order.len() < replicas as usize);
+        for (place, id) in padded.iter().enumerate() {
+            prop_assert_eq!(*id, order[place % order.len()]);
+        }
+    }
+
+    #[test]
+    fn each_epoch_has_every_example_once_in_an_order_of_its_own(count in 20u32..60, seed: u32, epoch in 0u32..1000) {
+        let order = epoch_order(count, Some(seed), epoch);
+        let ids: BTreeSet<ExampleId> = order.iter().copied().collect();
+        prop_assert_eq!((ids.len(), order.len()), (count as usize, count as usize));
+        prop_assert_eq!(ids.last(), Some(&ExampleId(count - 1)));
+        // Twenty examples have 2e18 orders: that two of them agree by chance is not to be expected.
+        prop_assert_eq!(&epoch_order(count, Some(seed), epoch), &order);
+        prop_assert_ne!(&epoch_order(count, Some(seed), epoch + 1), &order);
+        prop_assert_ne!(&epoch_order(count, Some(seed ^ 1), epoch), &order);
+        prop_assert_ne!(&epoch_order(count, Some(seed ^ (1 << 31)), epoch), &order);
+        let as_it_stands: Vec<ExampleId> = (0..count).map(ExampleId).collect();
+        prop_assert_eq!(epoch_order(count, None, epoch), as_it_stands);
     }
 
     #[test]
@@ -178,4 +235,23 @@ fn the_shardings_deal_as_their_models_do() {
     assert_eq!(deal(Sharding::Interleaved), [0, 1, 0, 1, 0, 1, 0, 1]);
     assert_eq!(deal(Sharding::Microbatches), [0, 0, 1, 1, 0, 0, 1, 1]);
     assert_eq!(deal(Sharding::Blocks), [0, 0, 0, 0, 1, 1, 1, 1]);
+    let place = |sharding: Sharding| (0..4).map(|p| sharding.place(p, 2, 2, 2)).collect::<Vec<_>>();
+    assert_eq!(place(Sharding::Identical), [(0, 0), (0, 1), (0, 2), (0, 3)]);
+    assert_eq!(place(Sharding::Interleaved), [(0, 0), (1, 0), (0, 1), (1, 1)]);
+    assert_eq!(place(Sharding::Microbatches), [(0, 0), (0, 1), (1, 0), (1, 1)]);
+    assert_eq!(place(Sharding::Blocks), [(0, 0), (0, 1), (0, 2), (0, 3)]);
+}
+
+#[test]
+fn nothing_needs_no_padding_and_few_examples_are_repeated_often() {
+    assert_eq!(padded_to_replicas(Vec::new(), 4), []);
+    assert_eq!(
+        padded_to_replicas(epoch_order(2, None, 0), 5),
+        [0, 1, 0, 1, 0].map(ExampleId)
+    );
+    assert_eq!(
+        padded_to_replicas(epoch_order(3, None, 0), 0),
+        [0, 1, 2].map(ExampleId),
+        "as if D were 1"
+    );
 }

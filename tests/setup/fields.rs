@@ -2,7 +2,7 @@
 
 use microbatch_lab::{
     batch::ConventionId,
-    setup::{Draft, FieldError, Key, Named, Problem, parse::parse},
+    setup::{Draft, FieldError, Key, Named, Problem, matters::matters, parse::parse},
 };
 
 fn problems(draft: &Draft) -> Vec<(Key, Problem)> {
@@ -147,6 +147,7 @@ fn every_problem_is_found_at_once_in_the_order_of_the_table() {
         Key::Accumulation,
         Key::Replicas,
         Key::Sharding,
+        Key::SamplerPadding,
         Key::LastGroup,
         Key::Shuffle,
         Key::Data,
@@ -156,12 +157,67 @@ fn every_problem_is_found_at_once_in_the_order_of_the_table() {
         Key::Optimizer,
         Key::Rate,
         Key::Schedule,
+        Key::ClipNorm,
+        Key::Precision,
+        Key::LossScale,
+        Key::InjectInf,
+        Key::Dropout,
         Key::Lanes,
+        Key::Tolerance,
+        Key::MemoryLimit,
         Key::Seed,
         Key::BudgetUnit,
         Key::Budget,
     ];
     assert_eq!(found, always);
+}
+
+/// Drafts that choose every variant, and the choices made unreadable.
+fn variants() -> Vec<Draft> {
+    let choices: &[(Key, &[&str])] = &[
+        (Key::Data, &["copy", "text", "?"]),
+        (
+            Key::Lengths,
+            &["data", "list", "uniform", "log_normal", "two_humped", "?"],
+        ),
+        (Key::Model, &["token_mlp", "transformer", "?"]),
+        (Key::Optimizer, &["sgd", "adamw", "?"]),
+        (
+            Key::Schedule,
+            &["constant", "linear_warmup_decay", "cosine_warmup_decay", "?"],
+        ),
+        (Key::LossScale, &["off", "dynamic", "?"]),
+        (Key::Dropout, &["0", "0.0", "0,0", " 0 ", "0.1", "0,1", "?", "2"]),
+        (Key::BatchNorm, &["yes", "no", "?"]),
+    ];
+    let mut drafts = vec![Draft::default()];
+    for (key, texts) in choices {
+        let with = |draft: &Draft| {
+            texts
+                .iter()
+                .map(|text| draft.clone().with(*key, *text))
+                .collect::<Vec<_>>()
+        };
+        // All of these three together, the others one by one.
+        if matches!(key, Key::Model | Key::BatchNorm | Key::Dropout) {
+            drafts = drafts.iter().flat_map(with).collect();
+        } else {
+            drafts.extend(with(&drafts[0]));
+        }
+    }
+    drafts
+}
+
+#[test]
+fn a_field_is_judged_exactly_where_it_matters() {
+    for draft in variants() {
+        // Any text is a name of a file.
+        for &key in Key::ALL.iter().filter(|key| **key != Key::FileName) {
+            let draft = draft.clone().with(key, "?");
+            let judged = problems(&draft).iter().any(|(at, _)| *at == key);
+            assert_eq!(judged, matters(&draft, key), "{} in {draft:?}", key.name());
+        }
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@ mod support;
 
 mod changes;
 mod fields;
+mod lanes;
+mod numerics;
 mod written;
 
 use microbatch_lab::{batch::ConventionId, setup::Named};
@@ -24,6 +26,10 @@ fn names_are_those_that_serde_writes() {
     check::<microbatch_lab::batch::LastGroup>();
     check::<microbatch_lab::batch::ScheduleShape>();
     check::<microbatch_lab::batch::Unit>();
+    check::<microbatch_lab::batch::FaultId>();
+    check::<microbatch_lab::batch::schedule::WarmupStart>();
+    check::<microbatch_lab::setup::Precision>();
+    check::<microbatch_lab::setup::DropoutOrder>();
     assert_eq!(
         ConventionId::NAMES.len(),
         microbatch_lab::batch::convention::TABLE.len()

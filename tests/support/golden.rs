@@ -2,7 +2,9 @@
 
 use std::{fs, path::PathBuf};
 
-use microbatch_lab::batch::{ConventionId, ExampleId, GroupFacts, MicrobatchFacts, PaddedBatch, oracle::MlpShape};
+use microbatch_lab::batch::{
+    ConventionId, ExampleId, GroupFacts, MicrobatchFacts, PAD_ID, PaddedBatch, oracle::MlpShape,
+};
 use serde_json::Value;
 
 /// Where goldens lie.
@@ -253,6 +255,7 @@ fn facts(batch: &PaddedBatch, replica: usize, index: usize) -> MicrobatchFacts {
         ),
         supervised: batch.supervised(),
         positions: batch.tokens.len() as u64,
+        unpadded: batch.tokens.iter().filter(|&&token| token != PAD_ID).count() as u64,
     }
 }
 

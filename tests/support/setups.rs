@@ -1,13 +1,21 @@
 //! Any Setup that a person could make, as proptest strategies.
 
 use microbatch_lab::{
-    batch::{ConventionId, Schedule, ScheduleShape, Split},
+    batch::{
+        Convention, ConventionId, FaultId, Faults, LaneRule, Pass, Schedule, ScheduleShape, Split, Unit,
+        fault::{self, Needs},
+        oracle::Momentum,
+        scaler::ScalerConfig,
+        schedule::WarmupStart,
+    },
     setup::{
-        Budget, Data, Lengths, Model, Named, Optimizer, OwnFormat, Setup, Start, Task, kinds::BudgetUnit, limits,
+        Budget, Data, Dropout, Injection, Lengths, Model, Named, Optimizer, OwnFormat, Setup, Start, Task,
+        kinds::{BudgetUnit, ScheduleUnit},
+        limits,
         parse::longest,
     },
 };
-use proptest::{collection::vec, prelude::*, sample};
+use proptest::{collection::vec, option, prelude::*, sample};
 
 pub fn named<T: Named + std::fmt::Debug>() -> impl Strategy<Value = T> {
     sample::select(T::NAMES.iter().map(|(value, _)| *value).collect::<Vec<_>>())
@@ -100,51 +108,138 @@ fn schedule() -> impl Strategy<Value = Schedule> {
             shape: ScheduleShape::Constant,
             peak,
             warmup: 0,
-            total: 0
+            total: 0,
+            start: WarmupStart::default(),
         }),
-        (rate, 0..1000u32, 1..1000u32).prop_map(|(peak, warmup, decay)| Schedule {
-            shape: ScheduleShape::LinearWarmupDecay,
-            peak,
-            warmup,
-            total: warmup + decay
+        (rate, 0..1000u32, 1..1000u32, any::<bool>(), named()).prop_map(|(peak, warmup, decay, cosine, start)| {
+            Schedule {
+                shape: if cosine {
+                    ScheduleShape::CosineWarmupDecay
+                } else {
+                    ScheduleShape::LinearWarmupDecay
+                },
+                peak,
+                warmup,
+                total: warmup + decay,
+                start,
+            }
         }),
     ]
 }
 
-fn lanes() -> impl Strategy<Value = Vec<ConventionId>> {
+/// Faults that show something whatever else is set.
+fn faults(convention: ConventionId) -> impl Strategy<Value = Faults> {
+    let alone = fault::TABLE
+        .iter()
+        .filter(move |row| row.needs == Needs::Nothing && Convention::of(convention).pass == Pass::AsSplit);
+    let ids: Vec<FaultId> = alone.map(|row| row.id).collect();
+    let most = ids.len().min(3);
+    sample::subsequence(ids, 0..=most).prop_map(|ids| {
+        ids.into_iter()
+            .fold(Faults::NONE, |faults, id| faults.and(id).unwrap_or(faults))
+    })
+}
+
+fn lanes() -> impl Strategy<Value = Vec<LaneRule>> {
     let all: Vec<ConventionId> = ConventionId::NAMES.iter().map(|(id, _)| *id).collect();
-    sample::subsequence(all, 1..=limits::MAX_LANES).prop_shuffle()
+    sample::subsequence(all, 1..=limits::MAX_LANES)
+        .prop_shuffle()
+        .prop_flat_map(|ids| {
+            let lane = |id| faults(id).prop_map(move |faults| LaneRule { convention: id, faults });
+            ids.into_iter().map(lane).collect::<Vec<_>>()
+        })
+}
+
+fn loss_scale() -> impl Strategy<Value = Option<ScalerConfig>> {
+    let scaler =
+        (0.5f32..1e6, 1.0..4.0f64, 0.1..=1.0f64, 1..5000u32).prop_map(|(init_scale, growth, backoff, interval)| {
+            ScalerConfig {
+                init_scale,
+                growth_factor: growth,
+                backoff_factor: backoff,
+                growth_interval: interval,
+            }
+        });
+    option::of(scaler)
+}
+
+fn injections() -> impl Strategy<Value = Vec<Injection>> {
+    let injection = (1..100u32, 1..9u32, 1..9u32).prop_map(|(attempt, microbatch, replica)| Injection {
+        attempt: attempt.into(),
+        microbatch,
+        replica,
+    });
+    vec(injection, 0..4)
+}
+
+fn dropout() -> impl Strategy<Value = Option<Dropout>> {
+    option::of((0.01..=limits::MAX_DROPOUT, named()).prop_map(|(rate, order)| Dropout { rate, order }))
+}
+
+fn batch_norm(model: &Model) -> BoxedStrategy<Option<Momentum>> {
+    match model {
+        Model::Transformer { .. } => Just(None).boxed(),
+        Model::TokenMlp { .. } => option::of(prop_oneof![
+            Just(Momentum::Cumulative),
+            (0.0..=1.0).prop_map(Momentum::Fixed)
+        ])
+        .boxed(),
+    }
 }
 
 pub fn setup() -> impl Strategy<Value = Setup> {
-    let with_model = model().prop_flat_map(|model| (Just(model), lengths(longest(&model)), start(model)));
-    let rules = (split(), named(), named(), any::<bool>(), data());
+    let with_model =
+        model().prop_flat_map(|model| (Just(model), lengths(longest(&model)), start(model), batch_norm(&model)));
+    let rules = (split(), named(), any::<bool>(), named(), any::<bool>(), data());
     let training = (
         optimizer(),
-        schedule(),
+        (schedule(), named::<ScheduleUnit>()),
         lanes(),
         any::<u32>(),
         named::<BudgetUnit>(),
         1..=limits::MAX_BUDGET,
     );
-    (rules, with_model, training).prop_map(|(rules, (model, lengths, start), training)| {
-        let (split, sharding, last_group, shuffle, data) = rules;
-        let (optimizer, schedule, lanes, seed, unit, amount) = training;
-        let budget = Budget { unit: unit.0, amount };
-        Setup {
-            split,
-            sharding,
-            last_group,
-            shuffle,
-            data,
-            lengths,
-            model,
-            start,
-            optimizer,
-            schedule,
-            lanes,
-            seed,
-            budget,
-        }
-    })
+    let numerics = (
+        option::of(0.001..=limits::MAX_CLIP_NORM),
+        named(),
+        loss_scale(),
+        injections(),
+        dropout(),
+        limits::MIN_TOLERANCE..=limits::MAX_TOLERANCE,
+        limits::MIN_MEMORY_MIB..=limits::MAX_MEMORY_MIB,
+    );
+    (rules, with_model, training, numerics).prop_map(
+        |(rules, (model, lengths, start, batch_norm), training, numerics)| {
+            let (split, sharding, sampler_padding, last_group, shuffle, data) = rules;
+            let (optimizer, (schedule, schedule_unit), lanes, seed, unit, amount) = training;
+            let (clip_norm, precision, loss_scale, inject_inf, dropout, tolerance, memory) = numerics;
+            let budget = Budget { unit: unit.0, amount };
+            let steps = schedule.shape != ScheduleShape::Constant;
+            Setup {
+                split,
+                sharding,
+                sampler_padding,
+                last_group,
+                shuffle,
+                data,
+                lengths,
+                model,
+                start,
+                optimizer,
+                schedule,
+                schedule_unit: if steps { schedule_unit.0 } else { Unit::AppliedUpdates },
+                clip_norm,
+                precision,
+                loss_scale,
+                inject_inf,
+                dropout,
+                batch_norm,
+                lanes,
+                tolerance,
+                memory_limit: u64::from(memory) << 20,
+                seed,
+                budget,
+            }
+        },
+    )
 }

@@ -15,8 +15,8 @@ use microbatch_lab::{
         trainer::{Advance, Trainer, Workshop},
     },
     protocol::{
-        CellState, Command, DeviceReport, Event, Fault, GroupRow, LaneRow, MicrobatchRow, Outcome, Preparation,
-        ReplicaSpread, RunFacts, RunId, SelfCheck,
+        CellState, Command, DeviceReport, Event, Fault, FitReport, FitTry, GroupRow, LaneRow, MicrobatchRow, Outcome,
+        PreflightReport, Preparation, ProbeReport, ReplicaSpread, RunFacts, RunId, SelfCheck,
     },
     setup::{Draft, Setup, parse::parse},
 };
@@ -206,6 +206,25 @@ impl Workshop for Bench {
             place: Place::Between,
         })
     }
+
+    async fn preflight(&mut self, _: &Setup, _: Option<&str>) -> Result<PreflightReport, Fault> {
+        Ok(PreflightReport { checks: Vec::new() })
+    }
+
+    async fn fit(&mut self, _: &Setup, _: Option<&str>, limit: u64, say: &dyn Fn(FitTry)) -> Result<FitReport, Fault> {
+        let tried = FitTry {
+            microbatch: 1,
+            peak: limit + 1,
+            fits: false,
+        };
+        say(tried);
+        Ok(FitReport {
+            limit,
+            target: 1,
+            tries: vec![tried],
+            split: None,
+        })
+    }
 }
 
 /// Where an [`Idle`] stands: between groups, before a microbatch, or with its forward done.
@@ -249,7 +268,11 @@ impl Idle {
             outcome: Outcome::Applied,
             loss_sums: Vec::new(),
             loss: GroupLoss::from_sums([]),
+            logged_loss: 1.0,
             gradient_norm: 1.0,
+            clip_norms: Vec::new(),
+            scale: None,
+            batch_norm: None,
             rate: 0.1,
             counters,
             checksums: None,
@@ -261,6 +284,7 @@ impl Idle {
             dropped: Vec::new(),
             lanes: vec![lane],
             elapsed_ms: self.clock.get(),
+            memory: None,
         };
         self.group += 1;
         self.place = Place::Between;
@@ -286,7 +310,22 @@ impl Trainer for Idle {
             groups_per_epoch: 4,
             dropped_per_epoch: 0,
             dropped: Vec::new(),
+            repeated_per_epoch: 0,
+            memory: None,
         }
+    }
+
+    async fn probe(&mut self) -> Result<ProbeReport, Fault> {
+        Ok(ProbeReport {
+            group: self.group,
+            applied_updates: 0,
+            supervised_tokens: 1,
+            full_batch_norm: 1.0,
+            rows: Vec::new(),
+            noise_floor: 0.0,
+            backwards: 1,
+            elapsed_ms: 0.0,
+        })
     }
 
     fn at_group_boundary(&self) -> bool {

@@ -1,7 +1,8 @@
 //! Batch normalisation over rows, as torch.nn.BatchNorm1d: statistics of each microbatch, running ones beside them.
 
 /// How running statistics follow those of each batch.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Momentum {
     /// `running = (1 - momentum) * running + momentum * batch`.
     Fixed(f64),

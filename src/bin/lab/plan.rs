@@ -5,16 +5,20 @@ use std::io::Write;
 use crate::{args::Paths, failure::Failure, inputs};
 use microbatch_lab::{
     batch::{
-        Convention, EpochPlan, Example, GroupPlan, Pass, epoch_order,
+        EpochPlan, Example, GroupPlan, LaneRule, Pass, epoch_order,
+        order::padded_to_replicas,
         plan::{EpochStart, plan_epoch},
     },
-    setup::{Named, Setup},
+    setup::{Setup, lane_name},
 };
 
 pub(crate) fn print(paths: &Paths, out: &mut impl Write) -> Result<(), Failure> {
     let (setup, corpus) = inputs::read(paths)?;
     let count = u32::try_from(corpus.examples.len()).unwrap_or(u32::MAX);
-    let order = epoch_order(count, setup.shuffle.then_some(setup.seed), 0);
+    let mut order = epoch_order(count, setup.shuffle.then_some(setup.seed), 0);
+    if setup.sampler_padding {
+        order = padded_to_replicas(order, setup.split.replicas.get());
+    }
     let start = EpochStart {
         epoch: 0,
         first_group: 0,
@@ -52,8 +56,8 @@ fn summary(setup: &Setup, plan: &EpochPlan, examples: usize, out: &mut impl Writ
         plan.groups.len(),
         plan.dropped.len()
     )?;
-    for &id in &setup.lanes {
-        writeln!(out, "lane {}: {}", id.name(), Convention::of(id).formula)?;
+    for &rule in &setup.lanes {
+        writeln!(out, "lane {}: {}", lane_name(rule), rule.convention().formula)?;
     }
     Ok(())
 }
@@ -75,31 +79,27 @@ fn print_group(setup: &Setup, group: &GroupPlan, examples: &[Example], out: &mut
             out,
             "  replica {replica} microbatch {index}: examples {ids:?}, {supervised} supervised, {padded} padded"
         )?;
-        for &id in setup
-            .lanes
-            .iter()
-            .filter(|&&id| Convention::of(id).pass == Pass::AsSplit)
-        {
-            write!(
-                out,
-                ", {} {:.6}",
-                id.name(),
-                Convention::of(id).coefficient(&facts, &k.facts)
-            )?;
+        for &rule in of_pass(setup, Pass::AsSplit) {
+            let coefficient = rule.convention().coefficient(&facts, &k.facts);
+            write!(out, ", {} {coefficient:.6}", lane_name(rule))?;
         }
         writeln!(out)?;
     }
-    for &id in setup.lanes.iter().filter(|&&id| Convention::of(id).pass == Pass::Whole) {
+    for &rule in of_pass(setup, Pass::Whole) {
         let whole = group.whole(examples);
         for k in &whole.microbatches {
-            let coefficient = Convention::of(id).coefficient(&whole.facts(), &k.facts);
+            let coefficient = rule.convention().coefficient(&whole.facts(), &k.facts);
             let (supervised, padded) = (k.facts.supervised, k.padded);
             writeln!(
                 out,
                 "  one pass: {supervised} supervised, {padded} padded, {} {coefficient:.6}",
-                id.name()
+                lane_name(rule)
             )?;
         }
     }
     Ok(())
+}
+
+fn of_pass(setup: &Setup, pass: Pass) -> impl Iterator<Item = &LaneRule> {
+    setup.lanes.iter().filter(move |rule| rule.convention().pass == pass)
 }

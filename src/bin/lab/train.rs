@@ -7,10 +7,10 @@ use std::{
 };
 
 use microbatch_lab::{
-    batch::ConventionId,
+    batch::LaneRule,
     engine::{self, Advance, Session, check},
     protocol::{DeviceReport, Fault, GroupRow, Outcome, journal},
-    setup::Named,
+    setup::lane_name,
 };
 
 use crate::{
@@ -85,13 +85,16 @@ fn describe(report: &DeviceReport) -> String {
     }
 }
 
-fn print_row(lanes: &[ConventionId], row: &GroupRow, out: &mut impl Write) -> Result<(), Failure> {
+fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result<(), Failure> {
     write!(out, "group {}", row.plan.number)?;
-    for (id, lane) in lanes.iter().zip(&row.lanes) {
-        let name = id.name();
+    for (&rule, lane) in lanes.iter().zip(&row.lanes) {
+        let name = lane_name(rule);
         match (lane.outcome, lane.loss.token_weighted(), lane.loss.mean_of_means()) {
             (Outcome::NoSupervisedToken, ..) => write!(out, "  {name}: no supervised token, skipped")?,
             (Outcome::NonFiniteGradient, ..) => write!(out, "  {name}: the gradient is not finite, skipped")?,
+            (Outcome::Refused(error), ..) => write!(out, "  {name}: refused, {error}")?,
+            (Outcome::Dropped, ..) => write!(out, "  {name}: partial group, dropped")?,
+            (Outcome::Carried, ..) => write!(out, "  {name}: partial group, left in .grad")?,
             (Outcome::Applied, weighted, unweighted) => {
                 let (weighted, unweighted) = (weighted.unwrap_or(f64::NAN), unweighted.unwrap_or(f64::NAN));
                 let (applied, n) = (lane.counters.applied_updates, lane.loss.supervised);

@@ -5,6 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use crate::{
     batch::{
         EpochPlan, Example, ExampleId, GroupPlan, epoch_order,
+        order::padded_to_replicas,
         plan::{EpochStart, plan_epoch},
     },
     setup::Setup,
@@ -18,6 +19,8 @@ pub(super) struct Epochs {
     groups: VecDeque<GroupPlan>,
     /// Left out of the epoch that `groups` belongs to.
     dropped: Vec<ExampleId>,
+    /// Examples that the sampler repeats in an epoch.
+    repeated: u64,
 }
 
 /// A group, and who its epoch leaves out if it is the epoch's last.
@@ -34,6 +37,7 @@ impl Epochs {
             epoch: 0,
             groups: VecDeque::new(),
             dropped: Vec::new(),
+            repeated: 0,
         };
         epochs.begin(0);
         epochs
@@ -47,6 +51,11 @@ impl Epochs {
     /// Left out of this epoch.
     pub(super) fn dropped(&self) -> &[ExampleId] {
         &self.dropped
+    }
+
+    /// Examples that the sampler repeats in an epoch.
+    pub(super) fn repeated(&self) -> u64 {
+        self.repeated
     }
 
     /// The next group; `None` where an epoch has none.
@@ -67,7 +76,11 @@ impl Epochs {
     fn begin(&mut self, first_group: u64) {
         let setup = &self.setup;
         let count = u32::try_from(self.examples.len()).unwrap_or(u32::MAX);
-        let order = epoch_order(count, setup.shuffle.then_some(setup.seed), self.epoch);
+        let mut order = epoch_order(count, setup.shuffle.then_some(setup.seed), self.epoch);
+        if setup.sampler_padding {
+            order = padded_to_replicas(order, setup.split.replicas.get());
+        }
+        self.repeated = (order.len() - self.examples.len()) as u64;
         let start = EpochStart {
             epoch: self.epoch,
             first_group,

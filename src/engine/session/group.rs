@@ -180,6 +180,7 @@ impl Group {
             dropped: self.dropped,
             lanes: rows,
             elapsed_ms: 0.0,
+            memory: None,
         })
     }
 
@@ -193,7 +194,11 @@ impl Group {
             loss: group_loss(&view.plan, &loss_sums),
             loss_sums,
             // Nothing was computed.
+            logged_loss: f64::NAN,
             gradient_norm: f64::NAN,
+            clip_norms: Vec::new(),
+            scale: None,
+            batch_norm: None,
             rate,
             counters: lane.counters,
             checksums: None,
@@ -260,7 +265,11 @@ impl Group {
                 },
                 loss: group_loss(&self.view(lane).plan, &numbers.loss_sums),
                 loss_sums: numbers.loss_sums,
+                logged_loss: f64::NAN,
                 gradient_norm: numbers.gradient_norm,
+                clip_norms: Vec::new(),
+                scale: None,
+                batch_norm: None,
                 rate,
                 counters: lane.counters,
                 checksums: numbers.checksums,

@@ -11,7 +11,7 @@ use web_time::Instant;
 
 use super::{Device, init, lane::Lane, model::Network, readback::Readback};
 use crate::{
-    batch::{Convention, Counters, Example, ExampleId, GroupPlan, Pass},
+    batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass},
     data::{Corpus, DataError},
     protocol::{Fault, GroupRow, MicrobatchRow, Outcome, RunFacts},
     setup::{Budget, Setup},
@@ -80,8 +80,8 @@ impl Session {
         let device = device.clone().without_autodiff();
         let parameters = start.len();
         let start = Tensor::<1>::from_data(TensorData::new(start, [parameters]), &device);
-        let lane = |&id: &_| {
-            let convention = Convention::of(id);
+        let lane = |rule: &LaneRule| {
+            let convention = rule.convention();
             let replicas = match convention.pass {
                 Pass::AsSplit => setup.split.replicas.get(),
                 Pass::Whole => 1,
@@ -106,6 +106,8 @@ impl Session {
             groups_per_epoch,
             dropped_per_epoch: epochs.dropped().len() as u64,
             dropped: epochs.dropped().to_vec(),
+            repeated_per_epoch: epochs.repeated(),
+            memory: None,
         };
         let whole = parameters.saturating_mul(lanes.len()) <= READ_WHOLE;
         let seen = Seen {
