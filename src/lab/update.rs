@@ -7,7 +7,7 @@ use super::{
     run, tools, worker,
 };
 use crate::{
-    data::DataError,
+    data::{DataError, asks_for_a_file},
     protocol::Fault,
     setup::{Draft, Key, parse::parse},
 };
@@ -86,6 +86,12 @@ fn toggle(hidden: &mut Vec<usize>, lane: usize) {
 
 fn replace(lab: &mut Lab, draft: Draft) -> Vec<Effect> {
     lab.errors = parse(&draft).err().unwrap_or_default();
+    // What was said about the data of another form no longer holds; a refused file stays refused until another is given.
+    if let Some(Fault::Data(error)) = &lab.machine.fault
+        && !(asks_for_a_file(&draft) && error.field(&draft) == Key::FileName)
+    {
+        lab.machine.fault = None;
+    }
     lab.blueprint.draft = draft.clone();
     vec![Effect::WriteLink(draft)]
 }

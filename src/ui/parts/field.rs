@@ -3,9 +3,11 @@
 use leptos::prelude::*;
 
 use crate::{
+    data::DataError,
     lab::Msg,
     setup::{Key, matters::matters},
     ui::{
+        controls::preview::Preview,
         store::{Store, use_store},
         text::Locale,
         words,
@@ -47,11 +49,19 @@ pub fn TextField(
     /// What a phone offers.
     #[prop(optional)]
     keyboard: Keyboard,
+    /// How it is written.
+    #[prop(optional)]
+    help: Option<Words>,
 ) -> impl IntoView {
     let store = use_store();
     let text = store.field(key);
     let (id, error_id) = ids(key);
-    let error = error_of(store, key);
+    let help_id = format!("{id}-help");
+    let described_by = match help {
+        Some(_) => format!("{error_id} {help_id}"),
+        None => error_id.clone(),
+    };
+    let error = message_of(store, key);
     let shown = shown(store, key);
     view! {
         <div class="field" class:field-wide=move || keyboard == Keyboard::Text hidden=move || !shown.get()>
@@ -64,10 +74,11 @@ pub fn TextField(
                 spellcheck="false"
                 prop:value=move || text.get()
                 aria-invalid=move || error.with(Option::is_some).then_some("true")
-                aria-describedby=error_id.clone()
+                aria-describedby=described_by
                 on:input=move |event| store.dispatch(Msg::Edit(key, event_target_value(&event)))
             />
             <ErrorLine id=error_id error=error />
+            {help.map(|help| view! { <p class="about" id=help_id>{move || help(store.locale.get())}</p> })}
         </div>
     }
 }
@@ -85,7 +96,7 @@ pub fn ChoiceField(
     let store = use_store();
     let text = store.field(key);
     let (id, error_id) = ids(key);
-    let error = error_of(store, key);
+    let error = message_of(store, key);
     let shown = shown(store, key);
     view! {
         <div class="field field-wide" hidden=move || !shown.get()>
@@ -128,14 +139,40 @@ fn ids(key: Key) -> (String, String) {
     (format!("field-{}", key.name()), format!("field-{}-error", key.name()))
 }
 
-fn error_of(store: Store, key: Key) -> Memo<Option<String>> {
+/// What is to be mended in a field: its own value, or what the data of the form comes to because of it.
+pub fn message_of(store: Store, key: Key) -> Memo<Option<String>> {
+    let preview = use_context::<Preview>();
     Memo::new(move |_| {
         let locale = store.locale.get();
-        store.errors.with(|errors| {
+        let own = store.errors.with(|errors| {
             let error = errors.iter().find(|error| error.key == key)?;
             Some(words::problem::problem(locale, &error.problem))
+        });
+        own.or_else(|| {
+            let error = refused(store, preview).find(|(field, _)| *field == key)?.1;
+            Some(words::fault::data(locale, &error))
         })
     })
+}
+
+/// Whether one of `keys` has something to mend.
+pub fn to_mend(store: Store, keys: &'static [Key]) -> Memo<bool> {
+    let preview = use_context::<Preview>();
+    Memo::new(move |_| {
+        store
+            .errors
+            .with(|errors| errors.iter().any(|error| keys.contains(&error.key)))
+            || refused(store, preview).any(|(field, _)| keys.contains(&field))
+    })
+}
+
+/// Why data is of no use, each with the field to mend: what was refused when it was asked for, and what the preview sees.
+fn refused(store: Store, preview: Option<Preview>) -> impl Iterator<Item = (Key, DataError)> {
+    let seen = preview.and_then(|preview| preview.with(|preview| preview.as_ref()?.as_ref().err().cloned()));
+    // That no file was given yet is told once it is asked for.
+    let seen = seen.filter(|error| !matches!(error, DataError::FileNeeded { .. }));
+    let both = store.refused.get().into_iter().chain(seen);
+    both.map(move |error| (store.draft.with(|draft| error.field(draft)), error))
 }
 
 /// A field that has no effect as things are is not shown.
