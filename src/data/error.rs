@@ -89,3 +89,50 @@ impl DataError {
 pub fn asks_for_a_file(draft: &Draft) -> bool {
     matches!(DataKind::named(draft.get(Key::Data).trim()), Some(DataKind::Own(_)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{data::build, setup::parse::parse};
+
+    /// The field that is to be mended for `draft` to give data, and that it is one that has an effect there.
+    #[track_caller]
+    fn check(changes: &[(Key, &str)], own: Option<&str>, field: Key) {
+        let draft = changes
+            .iter()
+            .fold(Draft::default(), |draft, &(key, text)| draft.with(key, text));
+        let error = build(&parse(&draft).unwrap(), own).unwrap_err();
+        assert_eq!(error.field(&draft), field, "{error:?}");
+        assert!(crate::setup::matters::matters(&draft, field), "{error:?}");
+    }
+
+    #[test]
+    fn each_refusal_names_the_field_that_mends_it() {
+        let jsonl = (Key::Data, "jsonl");
+        let long = "a".repeat(200);
+        let long = format!("{{\"prompt\": \"{long}\", \"completion\": \"b\"}}");
+        check(&[jsonl], None, Key::FileName);
+        check(&[jsonl], Some("nonsense"), Key::FileName);
+        check(&[jsonl], Some(" \n"), Key::FileName);
+        check(&[jsonl], Some(&long), Key::Context);
+        let cut = [jsonl, (Key::Lengths, "list"), (Key::LengthList, "4")];
+        check(&cut, Some(&long), Key::Lengths);
+        check(&[(Key::LastGroup, "drop"), (Key::Examples, "3")], None, Key::LastGroup);
+        let mlp = (Key::Model, "token_mlp");
+        check(&[mlp, (Key::Start, "\u{3a9}:2")], None, Key::Start);
+        let many = [
+            mlp,
+            (Key::Examples, "20000"),
+            (Key::Lengths, "list"),
+            (Key::LengthList, "4000"),
+        ];
+        check(&many, None, Key::Examples);
+        let wide = [
+            mlp,
+            (Key::Microbatch, "64"),
+            (Key::Lengths, "log_normal"),
+            (Key::LengthMedian, "900"),
+        ];
+        check(&wide, None, Key::Microbatch);
+    }
+}

@@ -201,3 +201,36 @@ fn scheduler() -> Draft {
         (Key::Lanes, "token_weighted,token_weighted+scheduler_each_microbatch"),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::parse::parse;
+
+    #[test]
+    fn faults_stand_beside_the_right_loop() {
+        for preset in PRESETS {
+            let setup = parse(&(preset.draft)()).unwrap();
+            let loops = preset.kind == PresetKind::Loops;
+            assert!(
+                setup.lanes[0].correct(),
+                "{}: the others are compared with lane 1",
+                preset.name
+            );
+            for lane in &setup.lanes[1..] {
+                assert_eq!(!lane.faults.is_empty(), loops, "{}", preset.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_injection_meets_a_microbatch() {
+        let setup = parse(&infinity()).unwrap();
+        let split = setup.split;
+        assert_eq!(setup.inject_inf.len(), 3);
+        for at in setup.inject_inf {
+            assert!(at.microbatch <= split.accumulation.get() && at.replica <= split.replicas.get());
+            assert!(at.attempt < setup.budget.amount);
+        }
+    }
+}
