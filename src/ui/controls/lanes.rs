@@ -80,6 +80,7 @@ fn Lane(lane: usize, count: Memo<usize>) -> impl IntoView {
                     id=convention_id(lane)
                     aria-label=move || td_string!(store.locale.get(), lanes.convention, n).to_string()
                     aria-describedby="field-lanes-error"
+                    prop:value=move || row.get().map(ConventionId::name)
                     on:change=pick
                 >
                     <optgroup label=tr!(store, lanes.right)>{options(true)}</optgroup>
