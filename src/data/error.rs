@@ -58,7 +58,6 @@ impl DataError {
     pub fn field(&self, draft: &Draft) -> Key {
         let own = asks_for_a_file(draft);
         let cut = LengthsKind::named(draft.get(Key::Lengths).trim()) != Some(LengthsKind::AsInData);
-        let source = if own { Key::FileName } else { Key::Lengths };
         match self {
             Self::Empty
             | Self::TooLarge { .. }
@@ -70,15 +69,14 @@ impl DataError {
             | Self::TooManyExamples { .. } => Key::FileName,
             // A rule for lengths may have cut off all that was supervised.
             Self::NothingSupervised if cut => Key::Lengths,
-            Self::NothingSupervised => source,
             Self::TooLong { .. } if ModelKind::named(draft.get(Key::Model).trim()) == Some(ModelKind::Transformer) => {
                 Key::Context
             }
-            Self::TooLong { .. } => source,
+            Self::NothingSupervised | Self::TooLong { .. } | Self::TooManyTokens { .. } if own => Key::FileName,
+            Self::NothingSupervised | Self::TooLong { .. } => Key::Lengths,
             Self::StartLetterUnknown { .. } => Key::Start,
             Self::NoFullGroup { .. } => Key::LastGroup,
             Self::TooManyPositions { .. } => Key::Microbatch,
-            Self::TooManyTokens { .. } if own => Key::FileName,
             Self::TooManyTokens { .. } => Key::Examples,
             Self::BadLength { .. } | Self::TooManyLengths { .. } => Key::LengthList,
         }

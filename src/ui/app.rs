@@ -18,6 +18,7 @@ use super::{
         grid::GroupGrid, journal::JournalPanel, past::PastRuns, share::SharePanel,
     },
     parts::alert::Alert,
+    refusals::Refusals,
     remember::{self, language_code, theme_name},
     store::{Store, use_store},
     text::{td_string, tr},
@@ -74,7 +75,7 @@ pub fn Page(
 ) -> impl IntoView {
     provide_context(store);
     let preview = preview::follow(store);
-    provide_context(preview);
+    Refusals::provide(store, preview);
     follow_language_and_theme(store);
     let keys = window_event_listener(ev::keydown, move |event| shortcut(store, &event));
     on_cleanup(move || keys.remove());

@@ -10,9 +10,8 @@ use super::{
 };
 use crate::{
     batch::LaneRule,
-    data::DataError,
     lab::{Lab, Language, Msg, Recording, Transport, machine::DeviceState, msg::Effect, update},
-    protocol::{Event, Fault, GroupRow, RunId},
+    protocol::{Event, GroupRow, RunId},
     setup::{Draft, FieldError, Key, Setup, limits::MAX_LANES, named_lanes, parse::parse},
 };
 
@@ -31,8 +30,6 @@ pub struct Store {
     pub setup: Memo<Option<Arc<Setup>>>,
     /// What is wrong with the form.
     pub errors: Memo<Vec<FieldError>>,
-    /// Why data was refused, until it is mended or the message dismissed.
-    pub refused: Memo<Option<DataError>>,
     /// What the run does.
     pub transport: Memo<Transport>,
     /// Where the device stands.
@@ -61,7 +58,6 @@ impl Store {
             draft,
             setup,
             errors: Memo::new(move |_| lab.with(|lab| lab.errors.clone())),
-            refused: Memo::new(move |_| lab.with(refused)),
             transport: Memo::new(move |_| lab.with(|lab| lab.machine.transport)),
             device: Memo::new(move |_| lab.with(|lab| lab.machine.device.clone())),
             lanes: Memo::new(move |before: Option<&Vec<LaneRule>>| lanes(lab, setup, before)),
@@ -164,13 +160,6 @@ fn locale(language: Language) -> Locale {
     match language {
         Language::English => Locale::en,
         Language::Russian => Locale::ru,
-    }
-}
-
-fn refused(lab: &Lab) -> Option<DataError> {
-    match &lab.machine.fault {
-        Some(Fault::Data(error)) => Some(error.clone()),
-        _ => None,
     }
 }
 

@@ -3,11 +3,10 @@
 use leptos::prelude::*;
 
 use crate::{
-    data::DataError,
     lab::Msg,
     setup::{Key, matters::matters},
     ui::{
-        controls::preview::Preview,
+        refusals::Refusals,
         store::{Store, use_store},
         text::Locale,
         words,
@@ -141,38 +140,26 @@ fn ids(key: Key) -> (String, String) {
 
 /// What is to be mended in a field: its own value, or what the data of the form comes to because of it.
 pub fn message_of(store: Store, key: Key) -> Memo<Option<String>> {
-    let preview = use_context::<Preview>();
+    let refusals = Refusals::of_page();
     Memo::new(move |_| {
         let locale = store.locale.get();
         let own = store.errors.with(|errors| {
             let error = errors.iter().find(|error| error.key == key)?;
             Some(words::problem::problem(locale, &error.problem))
         });
-        own.or_else(|| {
-            let error = refused(store, preview).find(|(field, _)| *field == key)?.1;
-            Some(words::fault::data(locale, &error))
-        })
+        own.or_else(|| Some(words::fault::data(locale, &refusals?.at(key)?)))
     })
 }
 
 /// Whether one of `keys` has something to mend.
 pub fn to_mend(store: Store, keys: &'static [Key]) -> Memo<bool> {
-    let preview = use_context::<Preview>();
+    let refusals = Refusals::of_page();
     Memo::new(move |_| {
         store
             .errors
             .with(|errors| errors.iter().any(|error| keys.contains(&error.key)))
-            || refused(store, preview).any(|(field, _)| keys.contains(&field))
+            || refusals.is_some_and(|refusals| refusals.any_of(keys))
     })
-}
-
-/// Why data is of no use, each with the field to mend: what was refused when it was asked for, and what the preview sees.
-fn refused(store: Store, preview: Option<Preview>) -> impl Iterator<Item = (Key, DataError)> {
-    let seen = preview.and_then(|preview| preview.with(|preview| preview.as_ref()?.as_ref().err().cloned()));
-    // That no file was given yet is told once it is asked for.
-    let seen = seen.filter(|error| !matches!(error, DataError::FileNeeded { .. }));
-    let both = store.refused.get().into_iter().chain(seen);
-    both.map(move |error| (store.draft.with(|draft| error.field(draft)), error))
 }
 
 /// A field that has no effect as things are is not shown.
