@@ -106,14 +106,18 @@ pub(crate) fn focus_soon(id: String) {
     );
 }
 
-/// Puts the focus on the first element that `selector` finds, if it was lost: what had it is gone once the change is drawn.
-pub(crate) fn keep_focus(selector: &'static str) {
+/// Puts the focus on what the first of `selectors` finds that finds anything, if it was lost: what had it is gone once the change
+/// is drawn.
+pub(crate) fn keep_focus(selectors: &'static [&'static str]) {
     set_timeout(
         move || {
             let lost = document()
                 .active_element()
                 .is_none_or(|e| e.tag_name().eq_ignore_ascii_case("body"));
-            let next = document().query_selector(selector).ok().flatten().filter(|_| lost);
+            let found = selectors
+                .iter()
+                .find_map(|one| document().query_selector(one).ok().flatten());
+            let next = found.filter(|_| lost);
             if let Some(next) = next.and_then(|e| e.dyn_into::<web_sys::HtmlElement>().ok()) {
                 let _ = next.focus();
             }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::ui::{browser, store::use_store, text::tr};
 
 /// Where the focus goes when an alert that had it is gone: to the next alert, else to the first thing one does.
-const NEXT: &str = ".alert button, .transport button";
+const NEXT: &[&str] = &[".alert button", ".transport button"];
 
 /// A message with a way to dismiss it and, where there is one, a way out.
 #[component]

@@ -61,7 +61,7 @@ pub fn TextField(
         None => error_id.clone(),
     };
     let error = message_of(store, key);
-    let shown = shown(store, key);
+    let shown = shown(store, key, error);
     view! {
         <div class="field" class:field-wide=move || keyboard == Keyboard::Text hidden=move || !shown.get()>
             <label for=id.clone()>{move || label(store.locale.get())}</label>
@@ -96,7 +96,7 @@ pub fn ChoiceField(
     let text = store.field(key);
     let (id, error_id) = ids(key);
     let error = message_of(store, key);
-    let shown = shown(store, key);
+    let shown = shown(store, key, error);
     view! {
         <div class="field field-wide" hidden=move || !shown.get()>
             <label for=id.clone()>{move || label(store.locale.get())}</label>
@@ -162,7 +162,7 @@ pub fn to_mend(store: Store, keys: &'static [Key]) -> Memo<bool> {
     })
 }
 
-/// A field that has no effect as things are is not shown.
-fn shown(store: Store, key: Key) -> Memo<bool> {
-    Memo::new(move |_| store.draft.with(|draft| matters(draft, key)))
+/// A field that has no effect as things are is not shown, unless it has something to mend.
+fn shown(store: Store, key: Key, error: Memo<Option<String>>) -> Memo<bool> {
+    Memo::new(move |_| store.draft.with(|draft| matters(draft, key)) || error.with(Option::is_some))
 }
