@@ -177,3 +177,29 @@ async fn a_file_that_cannot_be_used_is_refused_where_it_was_given() {
         Some("true")
     );
 }
+
+#[wasm_bindgen_test]
+async fn a_lengths_file_that_cannot_be_read_is_told_at_its_own_input() {
+    let page = mount(Lab::default());
+    settle().await;
+    page.store.dispatch(Msg::Edit(Key::Lengths, "list".to_owned()));
+    settle().await;
+    let input = page.one("[aria-describedby='lengths-file-error']");
+    let give = js_sys::Function::new_with_args(
+        "input, text",
+        "const given = new DataTransfer(); given.items.add(new File([text], 'lengths.txt')); \
+         input.files = given.files; input.dispatchEvent(new Event('change'))",
+    );
+    give.call2(&wasm_bindgen::JsValue::NULL, &input, &"12, none".into())
+        .unwrap();
+    rest(300).await;
+    let message = page.text("#lengths-file-error");
+    assert!(message.contains("\"none\", not a whole number"), "{message}");
+    assert_eq!(input.get_attribute("aria-invalid").as_deref(), Some("true"));
+    assert_eq!(page.text("#own-file-error").trim(), "");
+    give.call2(&wasm_bindgen::JsValue::NULL, &input, &"12, 30".into())
+        .unwrap();
+    rest(300).await;
+    assert_eq!(page.labelled("Lengths, e.g.").value(), "12, 30");
+    assert_eq!(page.text("#lengths-file-error").trim(), "");
+}
