@@ -5,13 +5,15 @@ use crate::batch::{
     Convention, ConventionId, FaultId, Faults, LaneRule, Pass, fault::Excluded, oracle::batch_norm::Momentum,
 };
 
+/// What stands between commas, semicolons and space.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
+        .filter(|word| !word.is_empty())
+}
+
 /// Lengths separated by commas, semicolons, spaces or line ends, each at most `longest`.
 pub(super) fn lengths(text: &str, longest: u32) -> Result<Vec<u32>, Problem> {
-    let words = || {
-        text.split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
-            .filter(|word| !word.is_empty())
-    };
-    let count = words().count();
+    let count = words(text).count();
     if count == 0 {
         return Err(Problem::Empty);
     }
@@ -22,7 +24,7 @@ pub(super) fn lengths(text: &str, longest: u32) -> Result<Vec<u32>, Problem> {
         });
     }
     (1..)
-        .zip(words())
+        .zip(words(text))
         .map(|(entry, word)| length(entry, word, longest))
         .collect()
 }
@@ -47,10 +49,7 @@ pub(super) fn lanes(text: &str) -> Result<Vec<LaneRule>, Problem> {
     let mut lanes: Vec<LaneRule> = Vec::new();
     // Space around a plus separates nothing.
     let joined = text.split('+').map(str::trim).collect::<Vec<_>>().join("+");
-    for name in joined
-        .split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
-        .filter(|name| !name.is_empty())
-    {
+    for name in words(&joined) {
         let lane = lane(name)?;
         if lanes.contains(&lane) {
             return Err(Problem::Repeated { name: name.to_owned() });
@@ -94,6 +93,11 @@ fn lane(text: &str) -> Result<LaneRule, Problem> {
     Ok(LaneRule { convention, faults })
 }
 
+/// Those lanes of a text that can be read, for a form of which the rest cannot. What is judged is judged by [`lanes`].
+pub fn named_lanes(text: &str) -> Vec<LaneRule> {
+    words(text).filter_map(|name| lane(name).ok()).collect()
+}
+
 /// The text that [`lanes`] reads.
 pub fn lane_name(lane: LaneRule) -> String {
     let faults = lane.faults.rows().map(|row| row.id.name());
@@ -105,10 +109,7 @@ pub fn lane_name(lane: LaneRule) -> String {
 
 /// `attempt:microbatch:replica`, separated as lengths are; nothing is no injection.
 pub(super) fn injections(text: &str) -> Result<Vec<Injection>, Problem> {
-    let entries = text
-        .split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
-        .filter(|entry| !entry.is_empty());
-    let injections: Vec<Injection> = entries.map(injection).collect::<Result<_, _>>()?;
+    let injections: Vec<Injection> = words(text).map(injection).collect::<Result<_, _>>()?;
     if injections.len() > limits::MAX_INJECTIONS {
         return Err(Problem::TooMany {
             count: injections.len(),
@@ -180,5 +181,19 @@ fn without_layout(text: &str) -> &str {
             without_layout(text.get(first.len_utf8()..).unwrap_or_default())
         }
         _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_of_lanes_is_read_again_and_the_rest_left_out() {
+        let text = "token_weighted+never_synced, nonsense;token_weighted+nonsense mean_of_means";
+        let named: Vec<String> = named_lanes(text).into_iter().map(lane_name).collect();
+        assert_eq!(named, ["token_weighted+never_synced", "mean_of_means"]);
+        assert!(lanes(text).is_err());
+        assert_eq!(lanes(&named.join(",")).unwrap(), named_lanes(text));
     }
 }

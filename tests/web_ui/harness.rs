@@ -94,6 +94,17 @@ pub(crate) async fn settle() {
     leptos::task::tick().await;
 }
 
+/// Waits for what a timer does.
+pub(crate) async fn rest(ms: i32) {
+    let promise = js_sys::Promise::new(&mut |done, _| {
+        web_sys::window()
+            .unwrap()
+            .set_timeout_with_callback_and_timeout_and_arguments_0(&done, ms)
+            .unwrap();
+    });
+    wasm_bindgen_futures::JsFuture::from(promise).await.unwrap();
+}
+
 /// The first group of the preset "512 tokens at 2, 1,536 at 4", as a worker would report it.
 pub(crate) fn known_group() -> GroupRow {
     let microbatch = |id: u32, supervised: u64, index: u32| MicrobatchPlan {
@@ -105,6 +116,7 @@ pub(crate) fn known_group() -> GroupRow {
             scored_examples: 1,
             supervised,
             positions: supervised,
+            unpadded: supervised,
         },
         padded: 0,
     };
@@ -121,7 +133,11 @@ pub(crate) fn known_group() -> GroupRow {
         outcome: Outcome::Applied,
         loss_sums: sums.to_vec(),
         loss: GroupLoss::from_sums([(sums[0], 512), (sums[1], 1536)]),
+        logged_loss: 3.5,
         gradient_norm: 1.25,
+        clip_norms: Vec::new(),
+        scale: None,
+        batch_norm: None,
         rate: 0.1,
         counters: Counters {
             microbatches: 2,
@@ -132,6 +148,8 @@ pub(crate) fn known_group() -> GroupRow {
             unique_examples: 2,
             supervised_tokens: 2048,
             padded_tokens: 0,
+            all_reduces: 0,
+            all_reduced_bytes: 0,
         },
         checksums: Some([0xaaaa_0000_0000_0000, 0xaaaa_0000_0000_0000, 0xbbbb_0000_0000_0000]),
         apart: None,
@@ -142,6 +160,7 @@ pub(crate) fn known_group() -> GroupRow {
         dropped: Vec::new(),
         lanes: vec![lane(), lane()],
         elapsed_ms: 20.0,
+        memory: None,
     }
 }
 
@@ -155,6 +174,8 @@ pub(crate) fn report_known_group(store: Store) {
         groups_per_epoch: 1,
         dropped_per_epoch: 0,
         dropped: Vec::new(),
+        repeated_per_epoch: 0,
+        memory: None,
     };
     let worker = [
         Event::Ready { version: VERSION },

@@ -31,6 +31,19 @@ pub fn fault(locale: Locale, fault: &Fault) -> String {
         Fault::NothingApplies { groups } => {
             td_string!(locale, fault.nothing_applies, groups = format::count(*groups)).to_string()
         }
+        Fault::MemoryLimit { in_use, limit, group } => {
+            let (in_use, limit) = (format::bytes(*in_use), format::bytes(*limit));
+            td_string!(
+                locale,
+                fault.memory_limit,
+                in_use,
+                limit,
+                group = format::count(group + 1)
+            )
+            .to_string()
+        }
+        Fault::BatchNormNeedsTwo => td_string!(locale, fault.batch_norm_needs_two).to_owned(),
+        Fault::InsideGroup => td_string!(locale, fault.inside_group).to_owned(),
         Fault::NoSuchRun => td_string!(locale, fault.no_such_run).to_owned(),
         Fault::VersionMismatch { page, worker } => {
             td_string!(locale, fault.version, page = *page, worker = *worker).to_string()
@@ -61,11 +74,11 @@ pub fn data(locale: Locale, error: &DataError) -> String {
             td_string!(locale, data_error.too_large, bytes, max).to_string()
         }
         DataError::NotUtf8 { at } => td_string!(locale, data_error.not_utf8, at = count(*at)).to_string(),
-        DataError::BadJson { line, reason } => td_string!(
+        DataError::BadJson { line, column } => td_string!(
             locale,
             data_error.bad_json,
             line = count(*line),
-            reason = reason.clone()
+            column = count(*column)
         )
         .to_string(),
         DataError::MissingField { line, field } => td_string!(
@@ -75,6 +88,7 @@ pub fn data(locale: Locale, error: &DataError) -> String {
             field = field.clone()
         )
         .to_string(),
+        DataError::FileNeeded { name } if name.is_empty() => td_string!(locale, data_error.file_unnamed).to_owned(),
         DataError::FileNeeded { name } => td_string!(locale, data_error.file_needed, name = name.clone()).to_string(),
         DataError::TooLong { example, length, max } => td_string!(
             locale,

@@ -1,10 +1,12 @@
 //! What is wrong with a field, and what to do about it.
 
 use crate::{
-    setup::Problem,
+    batch::FaultId,
+    setup::{Named as _, Problem, named_lanes},
     ui::{
         format,
         text::{Locale, td_string},
+        words::{loop_faults, names},
     },
 };
 
@@ -50,10 +52,37 @@ pub fn problem(locale: Locale, problem: &Problem) -> String {
         )
         .to_string(),
         Problem::TooMany { count, max } => td_string!(locale, problem.too_many, count = *count, max = *max).to_string(),
-        Problem::Repeated { name } => td_string!(locale, problem.repeated, name = name.clone()).to_string(),
+        Problem::Repeated { name } => {
+            // A lane goes by its words, a letter by itself.
+            let lane = named_lanes(name).first().map(|&rule| names::lane(locale, rule));
+            td_string!(locale, problem.repeated, name = lane.unwrap_or_else(|| name.clone())).to_string()
+        }
         Problem::DoesNotDivide { width } => td_string!(locale, problem.does_not_divide, width = *width).to_string(),
         Problem::WrongOrder => td_string!(locale, problem.wrong_order).to_owned(),
         Problem::BadStart => td_string!(locale, problem.bad_start).to_owned(),
         Problem::StartNeedsMlp => td_string!(locale, problem.start_needs_mlp).to_owned(),
+        Problem::FaultsExclude { first, second } => {
+            let (first, second) = (loop_fault(locale, first), loop_fault(locale, second));
+            td_string!(locale, problem.faults_exclude, first, second).to_string()
+        }
+        Problem::FaultNeedsClip { fault } => {
+            td_string!(locale, problem.fault_needs_clip, fault = loop_fault(locale, fault)).to_string()
+        }
+        Problem::FaultNeedsLossScale { fault } => td_string!(
+            locale,
+            problem.fault_needs_loss_scale,
+            fault = loop_fault(locale, fault)
+        )
+        .to_string(),
+        Problem::FaultNeedsSplit { fault } => {
+            td_string!(locale, problem.fault_needs_split, fault = loop_fault(locale, fault)).to_string()
+        }
+        Problem::BadInjection => td_string!(locale, problem.bad_injection).to_owned(),
+        Problem::BadMomentum => td_string!(locale, problem.bad_momentum).to_owned(),
     }
+}
+
+/// A fault of a loop in the reader's language, by its stable name.
+fn loop_fault(locale: Locale, name: &'static str) -> &'static str {
+    FaultId::named(name).map_or(name, |id| loop_faults::name(locale, id))
 }
