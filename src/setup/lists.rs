@@ -47,8 +47,7 @@ fn length(entry: usize, word: &str, longest: u32) -> Result<u32, Problem> {
 /// 1 to 4 different lanes, separated as lengths are: a convention, then its faults, each after a plus.
 pub(super) fn lanes(text: &str) -> Result<Vec<LaneRule>, Problem> {
     let mut lanes: Vec<LaneRule> = Vec::new();
-    // Space around a plus separates nothing.
-    let joined = text.split('+').map(str::trim).collect::<Vec<_>>().join("+");
+    let joined = without_space_at_pluses(text);
     for name in words(&joined) {
         let lane = lane(name)?;
         if lanes.contains(&lane) {
@@ -95,7 +94,14 @@ fn lane(text: &str) -> Result<LaneRule, Problem> {
 
 /// Those lanes of a text that can be read, for a form of which the rest cannot. What is judged is judged by [`lanes`].
 pub fn named_lanes(text: &str) -> Vec<LaneRule> {
-    words(text).filter_map(|name| lane(name).ok()).collect()
+    words(&without_space_at_pluses(text))
+        .filter_map(|name| lane(name).ok())
+        .collect()
+}
+
+/// Space around a plus separates nothing.
+fn without_space_at_pluses(text: &str) -> String {
+    text.split('+').map(str::trim).collect::<Vec<_>>().join("+")
 }
 
 /// The text that [`lanes`] reads.
