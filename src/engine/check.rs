@@ -13,6 +13,7 @@ use crate::{
             token_weights, transformer_gradient,
         },
         plan::{EpochStart, plan_epoch},
+        schedule::WarmupStart,
     },
     protocol::{Fault, SelfCheck},
     setup::Optimizer,
@@ -94,6 +95,7 @@ async fn errors_of(
         peak: 0.1,
         warmup: 0,
         total: 1,
+        start: WarmupStart::default(),
     };
     let rule = Optimizer::Sgd { momentum: 0.0 };
     let mut lane = Lane::new(convention, network, &start, group.replicas, rule, schedule);

@@ -34,6 +34,7 @@ pub(crate) async fn gradient(
         peak: 0.1,
         warmup: 0,
         total: 1,
+        start: microbatch_lab::batch::schedule::WarmupStart::default(),
     };
     let rule = Optimizer::Sgd { momentum: 0.0 };
     let network = Network::TokenMlp(network.shape);
