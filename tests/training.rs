@@ -13,7 +13,7 @@ mod short_run;
 
 use microbatch_lab::{
     batch::{
-        ConventionId, Example, ExampleId, FaultId, IGNORE_INDEX, LaneRule, Unit, fault::TABLE as FAULTS,
+        ConventionId, Example, ExampleId, FaultId, IGNORE_INDEX, LaneRule, Split, Unit, fault::TABLE as FAULTS,
         scaler::ScalerConfig,
     },
     data::DataError,
@@ -106,6 +106,51 @@ fn faults_together_equal_the_oracle() {
     for pairs in pairs.chunks(4) {
         setup.lanes = pairs.iter().map(|pair| with_faults(pair)).collect();
         equals_oracle(&setup);
+    }
+}
+
+/// Some microbatches, and some replicas' first ones, have no supervised token; a group has none at all.
+#[test]
+fn empty_microbatches_equal_the_oracle() {
+    let mut setup = small_loops("sgd");
+    setup.split = Split::new(1, 3, 2).unwrap();
+    setup.budget.amount = 30;
+    let examples: Vec<Example> = (0..14)
+        .map(|i| Example {
+            id: ExampleId(i),
+            tokens: vec![1 + i % 3; 3],
+            labels: vec![
+                if i % 3 == 1 || i > 11 {
+                    IGNORE_INDEX
+                } else {
+                    i32::try_from(1 + i % 4).unwrap()
+                };
+                3
+            ],
+        })
+        .collect();
+    for id in [
+        ConventionId::MeanOfMeans,
+        ConventionId::ReplicaTokenMean,
+        ConventionId::ExampleMean,
+        ConventionId::TwoDenominators,
+    ] {
+        let lane = |ids: &[FaultId]| LaneRule {
+            convention: id,
+            ..with_faults(ids)
+        };
+        setup.lanes = vec![
+            lane(&[]),
+            lane(&[FaultId::HandMaskedMean]),
+            lane(&[FaultId::SingleBackward]),
+            lane(&[FaultId::StepEachMicrobatch]),
+        ];
+        pollster::block_on(short_run::equals_oracle_with(
+            &Device::flex(),
+            &setup,
+            examples.clone(),
+            TOLERANCE,
+        ));
     }
 }
 

@@ -6,6 +6,7 @@ use microbatch_lab::{
         clip::{ClipAt, ClipOrder, coefficient},
         epoch_order,
         logged::logged_loss,
+        no_sync::SyncMode,
         oracle::{AdamW, Optimizer, Sgd, mlp_gradient, norm, token_weights, transformer_gradient},
         plan::{EpochStart, plan_epoch},
         recipe::{Horizon, OptimizerStep, Tail, Unscale},
@@ -45,7 +46,10 @@ pub(crate) fn train(
     plans
         .iter()
         .map(|plan| match plan.supervised() {
-            0 => Vec::new(),
+            0 => {
+                lanes.iter_mut().for_each(|lane| lane.skip(plan));
+                Vec::new()
+            }
             _ => lanes
                 .iter_mut()
                 .map(|lane| lane.group(setup, examples, network, plan))
@@ -146,6 +150,12 @@ impl Lane {
         };
     }
 
+    /// Only its examples are counted, and the attempt.
+    fn skip(&mut self, plan: &GroupPlan) {
+        self.counters.update_attempts += 1;
+        self.counters.examples += plan.examples();
+    }
+
     fn group(&mut self, setup: &Setup, examples: &[Example], network: &Network, plan: &GroupPlan) -> Step {
         let whole = plan.whole(examples);
         let plan = if self.convention.pass == Pass::Whole {
@@ -169,6 +179,8 @@ impl Lane {
             Tail::Dropped | Tail::Processed => facts.accumulation(),
         };
         let (mut sums, mut weighted) = (Vec::new(), Vec::new());
+        let parameters = self.replicas[0].parameters.len();
+        let mut together = vec![None; self.replicas.len()];
         let mut update = None;
         let mut applied = false;
         for index in 0..facts.accumulation() {
@@ -212,14 +224,24 @@ impl Lane {
                     self.replicas[replica].grad = None;
                 }
                 let infinite = self.injected(setup, &k.facts);
-                if k.facts.supervised == 0 && !by_hand && !infinite {
-                    continue;
+                let nothing = k.facts.supervised == 0 && !by_hand;
+                let mut contribution = (!nothing).then_some(gradient);
+                if self.recipe.sync == SyncMode::SingleBackward && !step_each {
+                    // One backward of the sum, when the replica's last forward is done.
+                    if let Some(gradient) = contribution.take() {
+                        add(&mut together[replica], gradient);
+                    }
+                    if facts.is_last_on_replica(&k.facts) {
+                        contribution = together[replica].take();
+                    }
                 }
                 if infinite {
-                    gradient[0] = f64::INFINITY;
+                    contribution.get_or_insert_with(|| vec![0.0; parameters])[0] = f64::INFINITY;
                 }
-                self.clip_contribution(setup, &mut gradient, replica, a, scale);
-                add(&mut self.replicas[replica].grad, gradient);
+                if let Some(mut contribution) = contribution {
+                    self.clip_contribution(setup, &mut contribution, replica, a, scale);
+                    add(&mut self.replicas[replica].grad, contribution);
+                }
             }
             if self.recipe.sync.reduces(place, a) {
                 self.all_reduce();
