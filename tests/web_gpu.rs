@@ -10,6 +10,8 @@
 #[path = "support/golden.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
 mod golden;
+#[path = "support/half_twins.rs"]
+mod half_twins;
 #[path = "support/layer_twins.rs"]
 mod layer_twins;
 #[path = "support/loss_twins.rs"]
@@ -92,6 +94,11 @@ async fn the_twin_of_the_token_loss_equals_the_oracle() {
 #[wasm_bindgen_test]
 async fn the_kernels_of_all_layers_equal_their_twins() {
     layer_twins::kernels_equal_twins(&device().await).await;
+}
+
+#[wasm_bindgen_test]
+async fn rounding_to_half_precision_is_exact() {
+    half_twins::equals_definition(&device().await, "kernel", kernels::half::half).await;
 }
 
 #[wasm_bindgen_test]
