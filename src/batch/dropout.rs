@@ -11,7 +11,7 @@ use super::{ExampleId, PaddedBatch};
 const STREAM: u64 = 0x0d20;
 
 /// One replica's generator, drawn from in the order of work: microbatch after microbatch, place after place of the network, position after
-/// position, padding included. Another split draws other masks.
+/// position, padding included. Another split draws other masks as soon as it changes padding or replicas, or the network has several places.
 #[derive(Clone, Debug)]
 pub struct MaskStream(Pcg64);
 

@@ -135,8 +135,8 @@ pub fn mlp_pass(
         numerics.layer(&mut normed);
         kept = Some(pass);
     }
-    let active = numerics.rounded(normed.iter().map(|x| x.tanh()).collect());
-    let mut sent = active.clone();
+    let active: Vec<f64> = normed.iter().map(|x| x.tanh()).collect();
+    let mut sent = numerics.rounded(active.clone());
     numerics.dropout(0, &mut sent);
     let mut logits = vec![0.0; tokens.len() * vocab];
     for (out, h) in logits.chunks_mut(vocab).zip(sent.chunks(hidden)) {
@@ -155,6 +155,7 @@ pub fn mlp_pass(
     }
     numerics.dropout_backward(0, &mut d);
     numerics.layer(&mut d);
+    // A layer's slope is taken at its rounded input; only what goes in and out is rounded.
     d.iter_mut().zip(&active).for_each(|(d, y)| *d *= 1.0 - y * y);
     if let Some(pass) = kept {
         numerics.layer(&mut d);
