@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::{
     bench::{Bench, ENGINE, assert_near},
-    short_run,
+    gradient, short_run,
     support::golden::{self, list, number, numbers, whole},
 };
 
@@ -28,7 +28,7 @@ use super::{
 const INPUT_GRADIENT: f64 = 1e-5;
 
 fn bench(momentum: &str) -> Bench {
-    Bench::new(&[
+    super::bench(&[
         (Key::Model, "token_mlp"),
         (Key::BatchNorm, "yes"),
         (Key::BatchNormMomentum, momentum),
@@ -47,7 +47,7 @@ fn gradients_and_running_statistics_equal_the_oracle() {
         for ids in [0..3, 3..6, 6..9] {
             let batch = bench.batch(ids);
             assert!(batch.tokens.contains(&0), "padding must be there to have no part");
-            let ours = bench.gradient(&mut numerics, 0, &batch, 1.0);
+            let ours = gradient(&bench, &mut numerics, 0, &batch, 1.0);
             let expected = bench.oracle_with(Numerics::default(), &batch, 1.0, &mut layer);
             assert_near(text, &ours, &expected, ENGINE);
         }
@@ -179,7 +179,7 @@ fn a_run_reports_what_its_first_replica_has_seen() {
         "statistics of another batch"
     );
 
-    let bench = Bench::new(&[&MLP[..], &[(Key::Shuffle, "no")]].concat());
+    let bench = super::bench(&[&MLP[..], &[(Key::Shuffle, "no")]].concat());
     let mut layer = BatchNorm::new(split.running_mean.len(), BATCH_NORM_EPS, Momentum::Fixed(0.1));
     let every = u32::try_from(setup.split.effective_batch()).unwrap();
     bench.oracle_with(Numerics::default(), &bench.batch(0..every), 1.0, &mut layer);

@@ -12,14 +12,14 @@ use microbatch_lab::{
 
 use super::{
     bench::{Bench, ENGINE, assert_near},
-    short_run,
+    gradient, short_run,
 };
 
 const MODELS: [&str; 2] = ["token_mlp", "transformer"];
 const RATE: f64 = 0.25;
 
 fn bench(model: &str, order: &str) -> Bench {
-    Bench::new(&[
+    super::bench(&[
         (Key::Model, model),
         (Key::Dropout, "0.25"),
         (Key::DropoutOrder, order),
@@ -42,7 +42,7 @@ fn gradients_equal_those_of_the_oracle_with_the_same_masks() {
         let batch = bench.batch([3, 1, 7]);
         let mut numerics = bench.numerics(1);
         numerics.enter_epoch(2);
-        let ours = bench.gradient(&mut numerics, 0, &batch, 1.0);
+        let ours = gradient(&bench, &mut numerics, 0, &batch, 1.0);
         let masks = masks_by_example(&bench, &batch, 2);
         let with = |masks| bench.oracle(Numerics { half: false, masks }, &batch, 1.0);
         assert_near(model, &ours, &with(&masks), ENGINE);
@@ -65,7 +65,7 @@ fn a_replica_draws_from_its_stream_in_the_order_of_work() {
                 .into_iter()
                 .map(|width| stream.mask(RATE, batch.tokens.len(), width))
                 .collect();
-            let ours = bench.gradient(&mut numerics, replica, &batch, 1.0);
+            let ours = gradient(&bench, &mut numerics, replica, &batch, 1.0);
             let expected = bench.oracle(
                 Numerics {
                     half: false,
@@ -85,7 +85,13 @@ fn whole(bench: &Bench, m: usize, replicas: u32) -> Vec<f64> {
     let mut total = vec![0.0; bench.start.len()];
     let ids: Vec<u32> = (0..12).collect();
     for (k, ids) in (0..).zip(ids.chunks(m)) {
-        let gradient = bench.gradient(&mut numerics, k % replicas, &bench.batch(ids.iter().copied()), 1.0);
+        let gradient = gradient(
+            bench,
+            &mut numerics,
+            k % replicas,
+            &bench.batch(ids.iter().copied()),
+            1.0,
+        );
         total.iter_mut().zip(gradient).for_each(|(sum, g)| *sum += g);
     }
     total

@@ -8,7 +8,10 @@ use microbatch_lab::{
     setup::Key,
 };
 
-use super::bench::{Bench, assert_near};
+use super::{
+    bench::{Bench, assert_near},
+    gradient,
+};
 
 /// f32 and f64 sums that fall on two sides of a boundary between two half-precision numbers round to different ones, 2^-10 apart. None did
 /// where this was measured (3e-7 at most); a few may where tanh and exp are others. Rounding itself changes 3e-4.
@@ -17,7 +20,7 @@ const FLIPS: f64 = 5e-5;
 const HALF: Numerics = Numerics { half: true, masks: &[] };
 
 fn bench(model: &str, batch_norm: &str) -> Bench {
-    Bench::new(&[
+    super::bench(&[
         (Key::Model, model),
         (Key::BatchNorm, batch_norm),
         (Key::Precision, "f16"),
@@ -33,7 +36,7 @@ fn gradients_equal_those_of_the_rounded_oracle() {
     for (model, batch_norm) in [("token_mlp", "no"), ("token_mlp", "yes"), ("transformer", "no")] {
         let bench = bench(model, batch_norm);
         let batch = bench.batch(0..4);
-        let ours = bench.gradient(&mut bench.numerics(1), 0, &batch, 1.0);
+        let ours = gradient(&bench, &mut bench.numerics(1), 0, &batch, 1.0);
         let rounded = bench.oracle(HALF, &batch, 1.0);
         let exact = bench.oracle(Numerics::default(), &batch, 1.0);
         let (error, change) = (relative_l2(&ours, &rounded), relative_l2(&exact, &rounded));
@@ -51,12 +54,12 @@ const TINY: f64 = 1e-9;
 const SCALE: f64 = 67_108_864.0;
 
 fn smallest_and_scale(bench: &Bench, batch: &PaddedBatch) {
-    let unscaled = bench.gradient(&mut bench.numerics(1), 0, batch, TINY);
+    let unscaled = gradient(bench, &mut bench.numerics(1), 0, batch, TINY);
     assert!(
         unscaled.iter().all(|&g| g == 0.0),
         "without a scale all underflows to zero"
     );
-    let rescued = bench.gradient(&mut bench.numerics(1), 0, batch, TINY * SCALE);
+    let rescued = gradient(bench, &mut bench.numerics(1), 0, batch, TINY * SCALE);
     assert_near(
         "unscaled again",
         &scaled(&rescued, 1.0 / SCALE),
@@ -84,14 +87,14 @@ fn a_large_scale_overflows_to_what_is_not_finite() {
     for model in ["token_mlp", "transformer"] {
         let bench = bench(model, "no");
         let batch = bench.batch(0..4);
-        let of = |factor| bench.gradient(&mut bench.numerics(1), 0, &batch, factor);
+        let of = |factor| gradient(&bench, &mut bench.numerics(1), 0, &batch, factor);
         let small = of(256.0);
         assert!(small.iter().all(|g| g.is_finite()) && norm(&small) > 0.0, "{model}");
         let large = of(1e7);
         assert!(large.iter().any(|g| !g.is_finite()), "{model}: {:e}", norm(&large));
         // The same factor is nothing special to f32.
-        let plain = Bench::new(&[(Key::Model, model)]);
-        let large = plain.gradient(&mut plain.numerics(1), 0, &batch, 1e7);
+        let plain = super::bench(&[(Key::Model, model)]);
+        let large = gradient(&plain, &mut plain.numerics(1), 0, &batch, 1e7);
         assert!(large.iter().all(|g| g.is_finite()), "{model}");
     }
 }

@@ -7,6 +7,7 @@
 )]
 
 mod batch_norm;
+#[path = "../support/bench.rs"]
 mod bench;
 mod dropout;
 mod half;
@@ -18,3 +19,20 @@ mod reference;
 mod short_run;
 #[path = "../support/mod.rs"]
 mod support;
+
+use bench::Bench;
+use microbatch_lab::{
+    batch::PaddedBatch,
+    engine::{Device, numerics::Numerics},
+    setup::Key,
+};
+
+/// On the CPU device.
+fn bench(changes: &[(Key, &str)]) -> Bench {
+    Bench::new(&Device::flex(), changes)
+}
+
+/// See [`Bench::gradient`].
+fn gradient(bench: &Bench, numerics: &mut Numerics, replica: u32, batch: &PaddedBatch, factor: f64) -> Vec<f64> {
+    pollster::block_on(bench.gradient(numerics, replica, batch, factor))
+}

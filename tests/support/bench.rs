@@ -1,4 +1,4 @@
-//! One forward and backward on the CPU device, and the same in plain f64.
+//! One forward and backward on a device, and the same in plain f64: with dropout, BatchNorm and half precision as a Setup has them.
 
 use burn::tensor::{Tensor, TensorData};
 use microbatch_lab::{
@@ -21,6 +21,7 @@ use super::short_run;
 pub(crate) const ENGINE: f64 = 1e-6;
 
 pub(crate) struct Bench {
+    device: Device,
     pub(crate) setup: Setup,
     pub(crate) corpus: Corpus,
     pub(crate) network: Network,
@@ -29,12 +30,13 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// The default setup, made small, with changes.
-    pub(crate) fn new(changes: &[(Key, &str)]) -> Self {
+    pub(crate) fn new(device: &Device, changes: &[(Key, &str)]) -> Self {
         let setup = short_run::setup(changes);
         let corpus = short_run::corpus(&setup);
         let network = Network::of(&setup, corpus.vocabulary.size());
         let start = init::parameters(&network, &setup.start, &corpus.vocabulary, setup.seed).expect("a start");
         Self {
+            device: device.clone(),
             setup,
             corpus,
             network,
@@ -48,28 +50,25 @@ impl Bench {
     }
 
     pub(crate) fn numerics(&self, replicas: u32) -> Numerics {
-        Numerics::new(&self.setup, &self.network, replicas, &Device::flex())
-    }
-
-    pub(crate) fn microbatch(batch: &PaddedBatch) -> Microbatch {
-        Microbatch::new(&Device::flex(), batch.clone())
-    }
-
-    /// The first parameters, on the device.
-    pub(crate) fn parameters(&self) -> Tensor<1> {
-        let count = self.start.len();
-        Tensor::from_data(TensorData::new(self.start.clone(), [count]), &Device::flex())
+        Numerics::new(&self.setup, &self.network, replicas, &self.device)
     }
 
     /// The gradient of `factor` times the loss sum, by the engine. The factor enters before the backward.
-    pub(crate) fn gradient(&self, numerics: &mut Numerics, replica: u32, batch: &PaddedBatch, factor: f64) -> Vec<f64> {
-        let microbatch = Self::microbatch(batch);
+    pub(crate) async fn gradient(
+        &self,
+        numerics: &mut Numerics,
+        replica: u32,
+        batch: &PaddedBatch,
+        factor: f64,
+    ) -> Vec<f64> {
+        let microbatch = Microbatch::new(&self.device, batch.clone());
         let mut mode = numerics.mode(&self.network, replica, &microbatch);
-        let (parameters, weights) = (self.parameters(), TokenWeights::Uniform);
+        let start = TensorData::new(self.start.clone(), [self.start.len()]);
+        let (parameters, weights) = (Tensor::from_data(start, &self.device), TokenWeights::Uniform);
         let forward = Forward::new(&self.network, &parameters, &microbatch, weights, &mut mode);
         numerics.saw(replica, &mut mode);
         let gradient = Forward::backward_together(vec![(forward, factor)]).expect("a forward");
-        let gradient = pollster::block_on(read(&gradient)).expect("read");
+        let gradient = read(&gradient).await.expect("read");
         gradient.into_iter().map(f64::from).collect()
     }
 
