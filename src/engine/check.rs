@@ -140,7 +140,7 @@ async fn rounding_error(device: &Device) -> Result<Errors, Fault> {
     let numbers = [
         0.1f32,
         -0.1,
-        3.141_592_7,
+        3.333_333_3,
         2048.5,
         -2049.5,
         65504.0,

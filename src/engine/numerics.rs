@@ -19,8 +19,9 @@ use crate::{
     setup::{Dropout, DropoutOrder, Precision, Setup},
 };
 
-/// One lane's. The default computes in f32, drops nothing and has no BatchNorm.
-#[derive(Default)]
+/// One lane's. The default computes in f32, drops nothing and has no BatchNorm. A forward that is no part of the run, such as a probe's, works
+/// on a clone: it draws the masks that are due and leaves them due.
+#[derive(Clone, Default)]
 pub struct Numerics {
     precision: Precision,
     dropout: Option<Masks>,
@@ -32,6 +33,7 @@ pub struct Numerics {
 }
 
 /// Where masks come from.
+#[derive(Clone)]
 struct Masks {
     rule: Dropout,
     seed: u32,

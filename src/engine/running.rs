@@ -6,6 +6,7 @@ use super::{Device, model::batch_norm::BatchStatistics};
 use crate::batch::oracle::Momentum;
 
 /// Mean 0 and variance 1 before the first microbatch.
+#[derive(Clone)]
 pub struct Running {
     momentum: Momentum,
     batches: u64,

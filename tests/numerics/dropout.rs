@@ -79,6 +79,26 @@ fn a_replica_draws_from_its_stream_in_the_order_of_work() {
     }
 }
 
+/// In a loop it is the forward that draws, whether anything is scored or not; and a clone leaves the draws where they are.
+#[test]
+fn a_microbatch_without_a_supervised_token_draws_and_a_clone_does_not() {
+    for model in MODELS {
+        let bench = bench(model, "stream");
+        let [first, second] = [[0, 1], [2, 3]].map(|ids| bench.batch(ids));
+        let mut numerics = bench.numerics(1);
+        let at_once = gradient(&bench, &mut numerics.clone(), 0, &second, 1.0);
+        gradient(&bench, &mut numerics.clone(), 0, &first, 1.0);
+        assert_eq!(gradient(&bench, &mut numerics.clone(), 0, &second, 1.0), at_once);
+
+        let mut worked = numerics.clone();
+        gradient(&bench, &mut worked, 0, &first, 1.0);
+        bench.pass_by(&mut numerics, 0, &first);
+        let [worked, passed] = [worked, numerics].map(|mut numerics| gradient(&bench, &mut numerics, 0, &second, 1.0));
+        assert_eq!(worked, passed, "{model}");
+        assert_ne!(worked, at_once, "{model}");
+    }
+}
+
 /// The gradient of the loss sum over the first twelve examples, cut into microbatches of m on D replicas in turn.
 fn whole(bench: &Bench, m: usize, replicas: u32) -> Vec<f64> {
     let mut numerics = bench.numerics(replicas);
@@ -137,6 +157,25 @@ fn run(model: &str, order: &str, m: &str, a: &str) -> (f64, Vec<f32>) {
     let rows = pollster::block_on(short_run::rows(&mut session));
     let parameters = pollster::block_on(session.parameters()).unwrap().remove(0);
     (rows[0].lanes[0].gradient_norm, parameters)
+}
+
+#[test]
+fn the_full_batch_in_one_pass_drops_what_its_microbatches_drop() {
+    for (order, near) in [("by_example", true), ("stream", false)] {
+        let setup = short_run::setup(&[
+            (Key::Replicas, "2"),
+            (Key::Lanes, "token_weighted,full_batch"),
+            (Key::Dropout, "0.25"),
+            (Key::DropoutOrder, order),
+            (Key::Budget, "1"),
+        ]);
+        let mut session = Session::new(&Device::flex(), &setup, short_run::corpus(&setup)).unwrap();
+        let rows = pollster::block_on(short_run::rows(&mut session));
+        let apart = rows[0].lanes[1].apart.expect("the second lane").gradient_relative_l2;
+        // Both sides are f32, each off by up to half of what is allowed.
+        assert_eq!(apart <= 2.0 * ENGINE, near, "{order}: {apart:e}");
+        assert!(near || apart > 0.02, "{order}: {apart:e}");
+    }
 }
 
 #[test]

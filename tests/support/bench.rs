@@ -72,6 +72,18 @@ impl Bench {
         gradient.into_iter().map(f64::from).collect()
     }
 
+    /// The forward of a microbatch of which nothing is scored; see [`Numerics::pass_by`].
+    pub(crate) fn pass_by(&self, numerics: &mut Numerics, replica: u32, batch: &PaddedBatch) {
+        let start = TensorData::new(self.start.clone(), [self.start.len()]);
+        let microbatch = Microbatch::new(&self.device, batch.clone());
+        numerics.pass_by(
+            &self.network,
+            &Tensor::from_data(start, &self.device),
+            replica,
+            &microbatch,
+        );
+    }
+
     /// The same by the oracle.
     pub(crate) fn oracle(&self, numerics: oracle::Numerics, batch: &PaddedBatch, factor: f64) -> Vec<f64> {
         let mut norm = BatchNorm::new(
