@@ -3,7 +3,8 @@
 use burn::tensor::Tensor;
 
 use super::{
-    gradient::Forward, microbatch::Microbatch, model::Network, replica::Replicas, settings::Settings, update::Reduced,
+    gradient::Forward, microbatch::Microbatch, model::Network, numerics::Numerics, replica::Replicas,
+    settings::Settings, update::Reduced,
 };
 use crate::batch::{
     Convention, Counters, GroupFacts, GroupPlan, MicrobatchPlan, Recipe, TokenWeights,
@@ -27,6 +28,8 @@ pub struct Lane {
     pub(super) group: InGroup,
     /// What each replica's optimizer was given last, where that is kept.
     pub(super) stepped: Option<Vec<Tensor<1>>>,
+    /// Precision, dropout and BatchNorm.
+    pub numerics: Numerics,
     network: Network,
     /// Microbatches of replica 0.
     own_microbatches: u64,
@@ -66,6 +69,7 @@ impl Lane {
             convention,
             recipe,
             counters: Counters::default(),
+            numerics: Numerics::default(),
             replicas: Replicas::new(replicas, parameters, settings.optimizer),
             scaler: settings.loss_scale.map(Scaler::new),
             settings,
@@ -134,19 +138,27 @@ impl Lane {
         let k = &plan.facts;
         let parameters = self.replicas.parameters(k.replica);
         let by_hand = self.recipe.empty_mean.enters_ignored() && self.convention.is_mean_of_none(facts, k);
-        let forward = || {
-            if by_hand {
-                Forward::of_nothing(&self.network, parameters, microbatch)
-            } else {
-                Forward::new(&self.network, parameters, microbatch, self.convention.token_weights)
-            }
-        };
-        self.group.waiting = (k.supervised > 0 || by_hand).then(forward);
-        // A backward uses its graph up, so the one that is kept is a graph of its own.
-        if self.recipe.graph == Graph::Retained && self.group.waiting.is_some() {
-            let kept = forward();
-            self.retained.push(kept);
+        if k.supervised == 0 && !by_hand {
+            self.numerics.pass_by(&self.network, parameters, k.replica, microbatch);
+            return;
         }
+        let forward = |numerics: &mut Numerics| {
+            let mut mode = numerics.mode(&self.network, k.replica, microbatch);
+            let forward = if by_hand {
+                Forward::of_nothing(&self.network, parameters, microbatch, &mut mode)
+            } else {
+                let weights = self.convention.token_weights;
+                Forward::new(&self.network, parameters, microbatch, weights, &mut mode)
+            };
+            (forward, mode)
+        };
+        // A backward uses its graph up, so the one that is kept is a graph of its own, of the same numbers.
+        if self.recipe.graph == Graph::Retained {
+            self.retained.push(forward(&mut self.numerics.clone()).0);
+        }
+        let (waiting, mut mode) = forward(&mut self.numerics);
+        self.numerics.saw(k.replica, &mut mode);
+        self.group.waiting = Some(waiting);
     }
 
     /// S of the microbatch whose backward is due.

@@ -11,6 +11,7 @@ use proptest::{collection::vec, prelude::*};
 use super::support;
 
 const SHAPE: MlpShape = MlpShape {
+    batch_norm: false,
     vocab: 5,
     embed: 2,
     hidden: 3,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{Device, init, lane::Lane, model::Network, readback::Readback, settings::Settings};
+use super::{Device, init, lane::Lane, model::Network, numerics::Numerics, readback::Readback, settings::Settings};
 use crate::{
     batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass, Recipe},
     data::{Corpus, DataError},
@@ -73,7 +73,7 @@ struct Seen {
 impl Session {
     /// Makes the first parameters of every lane. Nothing is computed yet.
     pub fn new(device: &Device, setup: &Setup, corpus: Corpus) -> Result<Self, Fault> {
-        let network = Network::new(setup.model, corpus.vocabulary.characters.len() + 1);
+        let network = Network::of(setup, corpus.vocabulary.size());
         let start = init::parameters(&network, &setup.start, &corpus.vocabulary, setup.seed).map_err(Fault::Data)?;
         Self::with_network(device, setup, corpus.examples, network, start)
     }
@@ -96,14 +96,16 @@ impl Session {
                 Pass::AsSplit => setup.split.replicas.get(),
                 Pass::Whole => 1,
             };
-            Lane::new(
+            let mut lane = Lane::new(
                 convention,
                 rule.recipe(),
                 network,
                 &start,
                 replicas,
                 Settings::of(setup),
-            )
+            );
+            lane.numerics = Numerics::new(setup, &network, replicas, &device);
+            lane
         };
         let lanes: Vec<Lane> = setup.lanes.iter().map(lane).collect();
         let examples: Arc<[Example]> = examples.into();
@@ -257,12 +259,9 @@ impl Session {
             return Ok(Advance::Finished);
         };
         let plan = next.plan.clone();
-        self.group = Some(Box::new(Group::new(
-            next.plan,
-            next.dropped,
-            &self.examples,
-            &mut self.lanes,
-        )));
+        let group = Group::new(next.plan, next.dropped, &self.examples, &mut self.lanes);
+        group.refuse(&self.lanes)?;
+        self.group = Some(Box::new(group));
         Ok(Advance::Began(plan))
     }
 }
