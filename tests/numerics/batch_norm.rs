@@ -9,7 +9,7 @@ use microbatch_lab::{
     engine::{
         Advance, Device, Session,
         microbatch::Real,
-        model::batch_norm::batch_norm,
+        model::{batch_norm::batch_norm, layers::layer_norm},
         readback::{Readback, read},
         running::Running,
     },
@@ -73,7 +73,10 @@ fn layer_of_the_goldens() {
             let momentum = match name.as_str() {
                 "full_momentum" | "micro_momentum" => Momentum::Fixed(momentum),
                 "full_cumulative" | "micro_cumulative" => Momentum::Cumulative,
-                "layernorm_control" => continue,
+                "layernorm_control" => {
+                    layer_norm_control(&rows("x"), whole(&inputs["microbatch"]) as usize, expected);
+                    continue;
+                }
                 unknown => panic!("unknown mode {unknown}"),
             };
             assert!((number(&inputs["eps"]) - BATCH_NORM_EPS).abs() < 1e-18);
@@ -88,6 +91,24 @@ fn layer_of_the_goldens() {
         }
     }
     assert!(compared > 0, "no mode was compared");
+}
+
+/// LayerNorm, in contrast, sees one position at a time: microbatches change no bit of it.
+fn layer_norm_control(x: &[Vec<f64>], microbatch: usize, expected: &Value) {
+    let device = Device::flex();
+    let features = x[0].len();
+    let outputs = |x: &[Vec<f64>]| {
+        let (gain, bias) = (
+            Tensor::ones([1, features], &device),
+            Tensor::zeros([1, features], &device),
+        );
+        flat(&layer_norm(tensor(x), gain, bias))
+    };
+    let whole = outputs(x);
+    let golden = list(&expected["output"]).iter().flat_map(numbers).collect::<Vec<f64>>();
+    assert_near("layer norm", &whole, &golden, ENGINE);
+    assert_eq!(expected["full_equals_micro_bitwise"], true);
+    assert_eq!(x.chunks(microbatch).flat_map(outputs).collect::<Vec<f64>>(), whole);
 }
 
 fn tensor(rows: &[Vec<f64>]) -> Tensor<2> {

@@ -64,13 +64,13 @@ fn smallest_and_scale(bench: &Bench, batch: &PaddedBatch) {
         "unscaled again",
         &scaled(&rescued, 1.0 / SCALE),
         &scaled(&bench.oracle(Numerics::default(), batch, 1.0), TINY),
-        5e-3,
+        1e-3,
     );
     assert_near(
         "as the oracle",
         &rescued,
         &bench.oracle(HALF, batch, TINY * SCALE),
-        5e-3,
+        FLIPS,
     );
 }
 

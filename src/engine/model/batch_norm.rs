@@ -9,6 +9,7 @@ use super::layers::{Layout, affine};
 use crate::{batch::oracle::batch_norm::BATCH_NORM_EPS, engine::microbatch::Real};
 
 /// Mean and unbiased variance of each feature, of the microbatch itself. Without autodiff.
+#[derive(Clone)]
 pub struct BatchStatistics {
     /// By feature.
     pub mean: Tensor<1>,

@@ -5,8 +5,8 @@ use burn::tensor::Tensor;
 use super::{batch_norm::BatchStatistics, layers};
 use crate::setup::Precision;
 
-/// One forward's way. The default rounds nothing and drops nothing.
-#[derive(Default)]
+/// One forward's way. The default rounds nothing and drops nothing. A clone, made before the forward, lets another forward go the same way.
+#[derive(Clone, Default)]
 pub struct Mode {
     precision: Precision,
     masks: std::vec::IntoIter<Tensor<2>>,
