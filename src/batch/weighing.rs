@@ -322,7 +322,7 @@ mod tests {
             ..Recipe::default()
         };
         check(twice, Some(SCALE), |w| {
-            assert_eq!((w.unscales(4), w.unscales(1)), (4, 1))
+            assert_eq!((w.unscales(4), w.unscales(1)), (4, 1));
         });
     }
 }
