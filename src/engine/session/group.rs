@@ -53,7 +53,9 @@ struct WatchSlots {
 
 impl Group {
     pub(super) fn new(plan: GroupPlan, dropped: Vec<ExampleId>, examples: &[Example], lanes: &mut [Lane]) -> Self {
-        lanes.iter_mut().for_each(|lane| lane.begin(&plan));
+        for lane in &mut *lanes {
+            lane.begin(&plan);
+        }
         let whole = View::new(plan.whole(examples));
         Self {
             split: View::new(plan),
