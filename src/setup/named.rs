@@ -61,6 +61,7 @@ named!(ConventionId:
 named!(FaultId:
     ZeroGradBeforeBackward "zero_grad_before_backward", ZeroGradAfterBackward "zero_grad_after_backward",
     ZeroGradForgotten "zero_grad_forgotten", StepEachMicrobatch "step_each_microbatch",
+    MovesSummed "moves_summed",
     SchedulerEachMicrobatch "scheduler_each_microbatch", SchedulerEachAttempt "scheduler_each_attempt",
     SchedulerBeforeOptimizer "scheduler_before_optimizer", HorizonInMicrobatches "horizon_in_microbatches",
     ClipRunningGradient "clip_running_gradient", ClipEachContribution "clip_each_contribution", ClipEachMean "clip_each_mean",
@@ -70,5 +71,5 @@ named!(FaultId:
     ForwardOutsideNoSync "forward_outside_no_sync", NeverSynced "never_synced", ForwardInsideNoSync "forward_inside_no_sync",
     LastForwardInsideNoSync "last_forward_inside_no_sync", LastForwardOutsideNoSync "last_forward_outside_no_sync",
     SingleBackward "single_backward", SyncFirstMicrobatch "sync_first_microbatch", GraphRetained "graph_retained",
-    TailDropped "tail_dropped", TailCarried "tail_carried",
+    TailDropped "tail_dropped", TailCarried "tail_carried", EmptyGroupStepped "empty_group_stepped",
 );

@@ -17,6 +17,7 @@ pub enum FaultId {
     ZeroGradAfterBackward,
     ZeroGradForgotten,
     StepEachMicrobatch,
+    MovesSummed,
     SchedulerEachMicrobatch,
     SchedulerEachAttempt,
     SchedulerBeforeOptimizer,
@@ -42,6 +43,7 @@ pub enum FaultId {
     GraphRetained,
     TailDropped,
     TailCarried,
+    EmptyGroupStepped,
 }
 
 /// The part of the loop that a fault sits in. A lane has at most one fault in each.
@@ -60,6 +62,7 @@ pub enum Place {
     Synchronisation,
     Graph,
     Tail,
+    EmptyGroup,
 }
 
 /// What a fault needs to be seen at all.
@@ -188,10 +191,10 @@ mod tests {
         assert_eq!(ids.len(), TABLE.len());
         assert_eq!(
             ids.last(),
-            Some(&FaultId::TailCarried),
+            Some(&FaultId::EmptyGroupStepped),
             "the last variant has a row, and the others before it"
         );
-        assert_eq!(ids.len(), FaultId::TailCarried as usize + 1);
+        assert_eq!(ids.len(), FaultId::EmptyGroupStepped as usize + 1);
         for row in TABLE {
             let alone = Faults::NONE.and(row.id).unwrap();
             assert_ne!(Recipe::with(alone), Recipe::default(), "{:?}", row.id);

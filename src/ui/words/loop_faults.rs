@@ -12,6 +12,7 @@ pub fn name(locale: Locale, id: FaultId) -> &'static str {
         FaultId::ZeroGradAfterBackward => td_string!(locale, faults.zero_grad_after_backward.name),
         FaultId::ZeroGradForgotten => td_string!(locale, faults.zero_grad_forgotten.name),
         FaultId::StepEachMicrobatch => td_string!(locale, faults.step_each_microbatch.name),
+        FaultId::MovesSummed => td_string!(locale, faults.moves_summed.name),
         FaultId::SchedulerEachMicrobatch => td_string!(locale, faults.scheduler_each_microbatch.name),
         FaultId::SchedulerEachAttempt => td_string!(locale, faults.scheduler_each_attempt.name),
         FaultId::SchedulerBeforeOptimizer => td_string!(locale, faults.scheduler_before_optimizer.name),
@@ -37,6 +38,7 @@ pub fn name(locale: Locale, id: FaultId) -> &'static str {
         FaultId::GraphRetained => td_string!(locale, faults.graph_retained.name),
         FaultId::TailDropped => td_string!(locale, faults.tail_dropped.name),
         FaultId::TailCarried => td_string!(locale, faults.tail_carried.name),
+        FaultId::EmptyGroupStepped => td_string!(locale, faults.empty_group_stepped.name),
     }
 }
 
@@ -47,6 +49,7 @@ pub fn about(locale: Locale, id: FaultId) -> &'static str {
         FaultId::ZeroGradAfterBackward => td_string!(locale, faults.zero_grad_after_backward.about),
         FaultId::ZeroGradForgotten => td_string!(locale, faults.zero_grad_forgotten.about),
         FaultId::StepEachMicrobatch => td_string!(locale, faults.step_each_microbatch.about),
+        FaultId::MovesSummed => td_string!(locale, faults.moves_summed.about),
         FaultId::SchedulerEachMicrobatch => td_string!(locale, faults.scheduler_each_microbatch.about),
         FaultId::SchedulerEachAttempt => td_string!(locale, faults.scheduler_each_attempt.about),
         FaultId::SchedulerBeforeOptimizer => td_string!(locale, faults.scheduler_before_optimizer.about),
@@ -72,6 +75,7 @@ pub fn about(locale: Locale, id: FaultId) -> &'static str {
         FaultId::GraphRetained => td_string!(locale, faults.graph_retained.about),
         FaultId::TailDropped => td_string!(locale, faults.tail_dropped.about),
         FaultId::TailCarried => td_string!(locale, faults.tail_carried.about),
+        FaultId::EmptyGroupStepped => td_string!(locale, faults.empty_group_stepped.about),
     }
 }
 
@@ -90,5 +94,6 @@ pub fn place(locale: Locale, place: Place) -> &'static str {
         Place::Synchronisation => td_string!(locale, places.synchronisation),
         Place::Graph => td_string!(locale, places.graph),
         Place::Tail => td_string!(locale, places.tail),
+        Place::EmptyGroup => td_string!(locale, places.empty_group),
     }
 }
