@@ -38,6 +38,11 @@ impl Forward {
         }
     }
 
+    /// The sum that is sent back: S, or that of the weighted losses.
+    pub fn weighted_sum(&self) -> Tensor<1> {
+        self.objective.clone().without_autodiff()
+    }
+
     /// The gradient of the weighted loss sum with respect to all parameters, flat, in their order.
     pub fn backward(self) -> Tensor<1> {
         let mut gradients = self.objective.backward();

@@ -15,9 +15,11 @@ pub mod init;
 pub mod kernels;
 pub mod lane;
 pub mod loss;
+pub mod memory;
 pub mod microbatch;
 pub mod model;
 pub mod optimizer;
+pub mod probe;
 pub mod readback;
 pub mod replica;
 pub mod session;
@@ -26,5 +28,6 @@ pub mod warm_up;
 
 pub use burn::tensor::Device;
 pub use check::self_check;
+pub use memory::CountingAllocator;
 pub use session::{Advance, Session};
 pub use warm_up::WarmUp;

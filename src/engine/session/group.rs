@@ -7,10 +7,11 @@ use crate::{
         Device,
         checksum::fnv1a,
         lane::{Attempt, Lane, Reduced},
+        memory::Ledger,
         microbatch::Microbatch,
         readback::{Readback, Slot},
     },
-    protocol::{CellState, Fault, GroupRow, LaneRow, MicrobatchRow, Outcome, ReplicaSpread, Watched},
+    protocol::{CellState, Fault, GroupRow, LaneRow, MicrobatchRow, Outcome, Phase, ReplicaSpread, Watched},
 };
 
 /// A group as one kind of lane goes through it.
@@ -78,16 +79,18 @@ impl Group {
         left.then(|| u32::try_from(self.done).ok()).flatten()
     }
 
-    /// A forward, a backward, or both, of one microbatch in every lane. `unique` is how many different examples the run has met by then.
+    /// A forward, a backward, or both, of the next microbatch in every lane. `unique` is how many different examples the run has met by then.
     pub(super) async fn work_on(
         &mut self,
-        cell: u32,
         device: &Device,
         examples: &[Example],
         lanes: &mut [Lane],
+        ledger: &mut Ledger,
         watch: bool,
         unique: u64,
     ) -> Result<MicrobatchRow, Fault> {
+        let cell = u32::try_from(self.done).unwrap_or(u32::MAX);
+        let replica = self.split.plan.microbatches.get(self.done).map(|k| k.facts.replica);
         let row = |state, lanes| MicrobatchRow {
             group: self.split.plan.number,
             cell,
@@ -95,7 +98,9 @@ impl Group {
             lanes,
         };
         if !self.halfway {
+            ledger.begin(Phase::Forward, replica);
             self.forward(device, examples, lanes);
+            ledger.end();
             if watch {
                 let row = row(CellState::Backward, Vec::new());
                 self.halfway = true;
@@ -108,12 +113,14 @@ impl Group {
         } else {
             Vec::new()
         };
+        ledger.begin(Phase::Backward, replica);
         for lane in &mut *lanes {
             if let Some((plan, facts)) = self.work_of(lane) {
                 lane.backward(plan, facts);
                 lane.counters.unique_examples = unique;
             }
         }
+        ledger.end();
         let values = readback.read().await?;
         let watched = slots.iter().zip(lanes.iter()).map(|(slots, lane)| Watched {
             loss_sum: slots.works.then(|| slots.sum.map_or(0.0, |slot| values.one(slot))),
@@ -166,14 +173,21 @@ impl Group {
     }
 
     /// Reduces, updates, and reads everything back at once. `unique` is how many different examples the run has met.
-    pub(super) async fn end(self, lanes: &mut [Lane], unique: u64, whole: bool) -> Result<GroupRow, Fault> {
+    /// The lanes' gradients go to `kept`, where somebody asked for them.
+    pub(super) async fn end(
+        self,
+        lanes: &mut [Lane],
+        unique: u64,
+        whole: bool,
+        kept: Option<&mut Vec<Vec<f64>>>,
+    ) -> Result<GroupRow, Fault> {
         for lane in &mut *lanes {
             lane.counters.unique_examples = unique;
         }
         let rows = if self.plan().supervised() == 0 {
             lanes.iter_mut().map(|lane| self.skip(lane)).collect()
         } else {
-            self.update(lanes, whole).await?
+            self.update(lanes, whole, kept).await?
         };
         Ok(GroupRow {
             plan: self.split.plan,
@@ -207,7 +221,12 @@ impl Group {
         }
     }
 
-    async fn update(&self, lanes: &mut [Lane], whole: bool) -> Result<Vec<LaneRow>, Fault> {
+    async fn update(
+        &self,
+        lanes: &mut [Lane],
+        whole: bool,
+        kept: Option<&mut Vec<Vec<f64>>>,
+    ) -> Result<Vec<LaneRow>, Fault> {
         let reduced: Vec<Reduced> = lanes.iter_mut().map(Lane::reduce).collect();
         let attempts: Vec<Attempt> = lanes
             .iter_mut()
@@ -225,6 +244,12 @@ impl Group {
         for (slots_of_lane, reduced) in slots.iter().zip(&reduced) {
             let first = slots.first().zip(numbers.first().map(|first| first.gradient_norm));
             numbers.push(answer(&values, slots_of_lane, reduced, first).await?);
+        }
+        if let Some(kept) = kept {
+            *kept = numbers
+                .iter_mut()
+                .map(|numbers| std::mem::take(&mut numbers.gradient))
+                .collect();
         }
         self.settle(lanes, attempts, numbers).await
     }

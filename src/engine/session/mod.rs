@@ -9,11 +9,11 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{Device, init, lane::Lane, model::Network, readback::Readback};
+use super::{Device, init, lane::Lane, memory::Ledger, model::Network, probe, readback::Readback};
 use crate::{
     batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass},
     data::{Corpus, DataError},
-    protocol::{Fault, GroupRow, MicrobatchRow, Outcome, RunFacts},
+    protocol::{Fault, GroupRow, MicrobatchRow, Outcome, Phase, ProbeReport, RunFacts},
     setup::{Budget, Setup},
 };
 use epochs::Epochs;
@@ -52,6 +52,13 @@ pub struct Session {
     worked_ms: f64,
     /// Groups since the last one that changed any lane.
     barren: u64,
+    network: Network,
+    ledger: Ledger,
+    /// Whether a group computed on rows of its own is that of its microbatches; see [`probe::Subject`].
+    rows_apart: bool,
+    memory_limit: u64,
+    /// The lanes' gradients of the last group, where somebody asked for them.
+    gradients: Option<Vec<Vec<f64>>>,
 }
 
 /// Which example IDs a run has met.
@@ -78,6 +85,8 @@ impl Session {
     ) -> Result<Self, Fault> {
         refuse_too_long(&network, &examples).map_err(Fault::Data)?;
         let device = device.clone().without_autodiff();
+        let mut ledger = Ledger::new(&device, setup.memory_limit);
+        ledger.begin(Phase::Model, None);
         let parameters = start.len();
         let start = Tensor::<1>::from_data(TensorData::new(start, [parameters]), &device);
         let lane = |rule: &LaneRule| {
@@ -114,6 +123,7 @@ impl Session {
             met: vec![false; examples.len()],
             count: 0,
         };
+        ledger.end();
         Ok(Self {
             device,
             examples,
@@ -126,12 +136,49 @@ impl Session {
             facts,
             worked_ms: 0.0,
             barren: 0,
+            network,
+            ledger,
+            rows_apart: setup.batch_norm.is_none() && setup.dropout.is_none(),
+            memory_limit: setup.memory_limit,
+            gradients: None,
         })
     }
 
-    /// What was built.
+    /// What was built, with the bytes that stand by now.
     pub fn facts(&self) -> RunFacts {
-        self.facts.clone()
+        RunFacts {
+            memory: self.ledger.standing(),
+            ..self.facts.clone()
+        }
+    }
+
+    /// All conventions on the next group, at the first lane's parameters. The run stays as it is.
+    pub async fn probe(&self) -> Result<ProbeReport, Fault> {
+        let (Some(plan), Some(lane)) = (
+            self.epochs.peek().filter(|_| self.at_group_boundary()),
+            self.lanes.first(),
+        ) else {
+            return Err(Fault::InsideGroup);
+        };
+        let subject = probe::Subject {
+            device: &self.device,
+            network: &self.network,
+            parameters: lane.parameters(0),
+            rows_apart: self.rows_apart,
+            memory_limit: self.memory_limit,
+        };
+        probe::next_group(&subject, plan, &self.examples, lane.counters.applied_updates).await
+    }
+
+    /// From here on the lanes' gradients are kept, for [`Self::gradients`]; they are read back whole however many they are.
+    pub fn keep_gradients(&mut self) {
+        self.whole = true;
+        self.gradients = Some(Vec::new());
+    }
+
+    /// The reduced gradients of the last group, lane by lane: those whose norms its row reports. Empty where none are kept.
+    pub fn gradients(&self) -> &[Vec<f64>] {
+        self.gradients.as_deref().unwrap_or_default()
     }
 
     /// Counts of the first lane, by which the budget goes.
@@ -187,15 +234,28 @@ impl Session {
         if let Some(cell) = group.next_cell() {
             let unique = self.seen.meet(group.ids_of(cell));
             let row = group
-                .work_on(cell, &self.device, &self.examples, &mut self.lanes, watch, unique)
+                .work_on(
+                    &self.device,
+                    &self.examples,
+                    &mut self.lanes,
+                    &mut self.ledger,
+                    watch,
+                    unique,
+                )
                 .await?;
+            self.ledger.check(row.group)?;
             self.group = Some(group);
             return Ok(Advance::Microbatch(vec![row]));
         }
         let unique = self.seen.meet(group.plan().microbatches.iter().flat_map(|k| &k.ids));
-        let row = group.end(&mut self.lanes, unique, self.whole).await?;
+        self.ledger.begin(Phase::Update, None);
+        let kept = self.gradients.as_mut();
+        let mut row = group.end(&mut self.lanes, unique, self.whole, kept).await?;
+        self.ledger.end();
         let applied = row.lanes.iter().any(|lane| lane.outcome == Outcome::Applied);
         self.barren = if applied { 0 } else { self.barren + 1 };
+        self.ledger.check(row.plan.number)?;
+        row.memory = self.ledger.close(applied);
         Ok(Advance::Updated(Box::new(row)))
     }
 
