@@ -9,6 +9,7 @@ pub mod empty_mean;
 pub mod example;
 pub mod facts;
 pub mod fault;
+pub mod fit;
 pub mod lane_rule;
 pub mod losses;
 pub mod no_sync;

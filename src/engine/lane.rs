@@ -16,6 +16,8 @@ pub struct Lane {
     replicas: Replicas,
     schedule: Schedule,
     group: InGroup,
+    /// What each replica's optimizer was given last, where that is kept.
+    stepped: Option<Vec<Tensor<1>>>,
 }
 
 /// What a lane holds of the group it works on.
@@ -62,6 +64,7 @@ impl Lane {
             replicas: Replicas::new(replicas, parameters, rule),
             schedule,
             group: InGroup::default(),
+            stepped: None,
         }
     }
 
@@ -73,6 +76,16 @@ impl Lane {
     /// From here on each replica computes its own update, as separate processes do.
     pub fn compute_replicas_apart(&mut self) {
         self.replicas.compute_apart();
+    }
+
+    /// From here on what each replica's optimizer is given is kept until its next update.
+    pub fn keep_gradients(&mut self) {
+        self.stepped = Some(Vec::new());
+    }
+
+    /// What each replica's optimizer was given last; empty where it is not kept.
+    pub fn kept_gradients(&self) -> &[Tensor<1>] {
+        self.stepped.as_deref().unwrap_or_default()
     }
 
     /// The parameters that the next microbatch on `replica` will be computed with.
@@ -147,6 +160,9 @@ impl Lane {
             before: self.replicas.clone(),
         };
         self.replicas.apply(gradient, attempt.rate);
+        if let Some(stepped) = &mut self.stepped {
+            *stepped = self.replicas.all_parameters().map(|_| gradient.clone()).collect();
+        }
         self.counters.applied_updates += 1;
         attempt
     }

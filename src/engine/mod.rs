@@ -9,6 +9,7 @@
 pub mod check;
 pub mod checksum;
 pub mod device;
+pub mod fit;
 pub mod gradient;
 pub mod init;
 #[cfg(feature = "gpu")]
@@ -19,6 +20,7 @@ pub mod memory;
 pub mod microbatch;
 pub mod model;
 pub mod optimizer;
+pub mod preflight;
 pub mod probe;
 pub mod readback;
 pub mod replica;
@@ -28,6 +30,8 @@ pub mod warm_up;
 
 pub use burn::tensor::Device;
 pub use check::self_check;
+pub use fit::fit;
 pub use memory::CountingAllocator;
+pub use preflight::preflight;
 pub use session::{Advance, Session};
 pub use warm_up::WarmUp;

@@ -8,51 +8,31 @@ use std::{
 
 use microbatch_lab::{
     batch::LaneRule,
-    engine::{self, Advance, Session, check},
-    protocol::{DeviceReport, Fault, GroupRow, Outcome, journal},
+    engine::Advance,
+    protocol::{GroupRow, LaneRow, Outcome, ReplicaSpread, journal},
     setup::lane_name,
 };
 
-use crate::{
-    args::{Device, Train},
-    failure::Failure,
-    inputs,
-};
+use crate::{args::Train, bytes, device, failure::Failure};
 
 pub(crate) fn run(train: &Train, out: &mut impl Write) -> Result<(), Failure> {
     pollster::block_on(run_async(train, out))
 }
 
 async fn run_async(train: &Train, out: &mut impl Write) -> Result<(), Failure> {
-    let (setup, corpus) = inputs::read(&train.paths)?;
-    let (device, report) = open(train.device).await?;
-    let checked = engine::self_check(&device).await?;
-    if let Some(refusal) = check::refusal(&checked) {
-        return Err(refusal.into());
-    }
-    writeln!(
-        out,
-        "device {}, gradient off the oracle by {:.1e}",
-        describe(&report),
-        checked.gradient_error
-    )?;
-    let mut session = Session::new(&device, &setup, corpus).map_err(|fault| match fault {
-        Fault::Data(error) => Failure::Data {
-            path: train.paths.setup.clone(),
-            error,
-        },
-        other => other.into(),
-    })?;
+    let ready = device::open(&train.subject, out).await?;
+    let mut session = ready.session(&train.subject)?;
+    let lanes = &ready.setup.lanes;
     let mut journal = train.journal.clone().map(Journal::create).transpose()?;
     if let Some(journal) = &mut journal {
-        journal.write(&[journal::header(&setup, &session.facts(), &report)])?;
+        journal.write(&[journal::header(&ready.setup, &session.facts(), &ready.report)])?;
     }
     loop {
         match session.advance(false).await? {
             Advance::Updated(row) => {
-                print_row(&setup.lanes, &row, out)?;
+                print_row(lanes, &row, out)?;
                 if let Some(journal) = &mut journal {
-                    journal.write(&journal::lines(&setup.lanes, &row))?;
+                    journal.write(&journal::lines(lanes, &row))?;
                 }
             }
             Advance::Finished => break,
@@ -60,29 +40,6 @@ async fn run_async(train: &Train, out: &mut impl Write) -> Result<(), Failure> {
         }
     }
     journal.map_or(Ok(()), Journal::close)
-}
-
-#[cfg_attr(
-    not(feature = "gpu"),
-    expect(clippy::unused_async, reason = "WebGPU opens asynchronously")
-)]
-async fn open(device: Device) -> Result<(engine::Device, DeviceReport), Fault> {
-    match device {
-        Device::Cpu => Ok(engine::device::open_cpu()),
-        #[cfg(feature = "gpu")]
-        Device::WebGpu => engine::device::open_gpu().await,
-        #[cfg(not(feature = "gpu"))]
-        Device::WebGpu => Err(Fault::NoWebGpu {
-            reason: "it is not in this build".to_owned(),
-        }),
-    }
-}
-
-fn describe(report: &DeviceReport) -> String {
-    match &report.adapter {
-        None => report.kind.clone(),
-        Some(adapter) => format!("{} ({}, {})", report.kind, adapter.name, adapter.backend),
-    }
 }
 
 fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result<(), Failure> {
@@ -104,9 +61,43 @@ fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result
                 )?;
             }
         }
+        write!(out, "{}", beside(lane))?;
+    }
+    if let Some(memory) = &row.memory {
+        write!(out, "  peak {}", bytes::text(memory.peak))?;
     }
     writeln!(out)?;
     Ok(())
+}
+
+/// What the loop did beside the update, where it does that at all: the loss scale, exchanges, norms that were clipped, replicas.
+fn beside(lane: &LaneRow) -> String {
+    let mut facts = String::new();
+    if let Some(scale) = lane.scale {
+        facts += &if scale.used.to_bits() == scale.next.to_bits() {
+            format!(", loss scale {}", scale.used)
+        } else {
+            format!(", loss scale {}, then {}", scale.used, scale.next)
+        };
+        let skipped = lane.counters.update_attempts - lane.counters.applied_updates;
+        if skipped > 0 {
+            facts += &format!(
+                ", {skipped} of {} attempts skipped so far",
+                lane.counters.update_attempts
+            );
+        }
+    }
+    if let Some(norm) = lane.clip_norms.last() {
+        facts += &format!(", norm {norm:.4} at the clip");
+    }
+    if lane.counters.all_reduces > 0 {
+        let (count, bytes) = (lane.counters.all_reduces, bytes::text(lane.counters.all_reduced_bytes));
+        facts += &format!(", {count} all-reduces so far ({bytes} from each replica)");
+    }
+    if let ReplicaSpread::Parted { largest } = lane.replicas {
+        facts += &format!(", replicas up to {largest:.1e} apart");
+    }
+    facts
 }
 
 struct Journal {

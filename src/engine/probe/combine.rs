@@ -29,31 +29,18 @@ pub(super) fn all(coefficients: &[Vec<f64>], gradients: &[Option<Tensor<1>>], li
         .unwrap_or_else(|| Tensor::zeros([rows, parameters], &device))
 }
 
-/// One sum as a lane makes it, in the order of work: replica by replica, then over replicas; and the same sum in reverse. Both 1 x
-/// parameters.
-pub(super) fn both_ways(
-    coefficients: &[f64],
-    group: &GroupFacts,
-    gradients: &[Option<Tensor<1>>],
-    like: &Tensor<1>,
-) -> [Tensor<2>; 2] {
-    let contributions: Vec<(u32, Tensor<1>)> = group
-        .microbatches
-        .iter()
-        .zip(gradients)
-        .zip(coefficients)
-        .filter_map(|((k, gradient), &coefficient)| Some((k.replica, gradient.clone()? * coefficient)))
-        .collect();
-    let sum = |contributions: &mut dyn Iterator<Item = Tensor<1>>| contributions.reduce(|a, b| a + b);
-    let on = |replica: u32| {
-        contributions
-            .iter()
-            .filter(move |(of, _)| *of == replica)
-            .map(|(_, g)| g.clone())
+/// One sum in the order of work, as a lane makes it: replica by replica, then over replicas; and the same sum in reverse. Both 1 x
+/// parameters. What multiplies all microbatches alike stays outside.
+pub(super) fn both_ways(group: &GroupFacts, gradients: &[Option<Tensor<1>>], like: &Tensor<1>) -> [Tensor<2>; 2] {
+    let of_replica = |replica: u32| {
+        let all = group.microbatches.iter().zip(gradients);
+        all.filter(move |(k, _)| k.replica == replica)
+            .filter_map(|(_, gradient)| gradient.clone())
     };
-    let forth = sum(&mut (0..group.replicas).filter_map(|replica| sum(&mut on(replica))));
+    let sum = |terms: &mut dyn Iterator<Item = Tensor<1>>| terms.reduce(|a, b| a + b);
+    let forth = sum(&mut (0..group.replicas).filter_map(|replica| sum(&mut of_replica(replica))));
     let back = sum(&mut (0..group.replicas)
         .rev()
-        .filter_map(|replica| sum(&mut on(replica).rev())));
+        .filter_map(|replica| sum(&mut of_replica(replica).rev())));
     [forth, back].map(|total| total.unwrap_or_else(|| like.zeros_like()).unsqueeze::<2>())
 }

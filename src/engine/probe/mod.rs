@@ -6,6 +6,7 @@
 mod combine;
 mod compare;
 mod sweep;
+mod weights;
 
 use burn::tensor::Tensor;
 use web_time::Instant;
@@ -78,14 +79,13 @@ pub async fn probe(subject: &Subject<'_>, group: &Group<'_>, number: u64) -> Res
     let began = Instant::now();
     refuse_too_many(subject, group, number)?;
     let mut readback = Readback::default();
-    let sweeps = [
-        Sweep::split(subject, group, TokenWeights::Uniform, &mut readback),
-        Sweep::whole(subject, group, &mut readback),
-        Sweep::weighted(subject, group, TokenWeights::ExampleMean, &mut readback),
-    ];
+    let split = Sweep::split(subject, group, &mut readback);
+    let weighted = Sweep::weighted(subject, group, TokenWeights::ExampleMean, &split, &mut readback);
+    let whole = Sweep::whole(subject, group, &mut readback);
+    let sweeps = [split, whole, weighted];
     let combined = sweeps.iter().map(|sweep| {
         let rows: Vec<Vec<f64>> = sweep.conventions().map(|row| sweep.coefficients(row)).collect();
-        combine::all(&rows, &sweep.gradients, subject.parameters)
+        combine::all(&rows, &sweep.gradients(), subject.parameters)
     });
     let rows = Tensor::cat(combined.collect(), 0);
     let order: Vec<(&Convention, &Sweep<'_>)> = sweeps
@@ -95,8 +95,7 @@ pub async fn probe(subject: &Subject<'_>, group: &Group<'_>, number: u64) -> Res
     let place = |id: ConventionId| order.iter().position(|(row, _)| row.id == id);
     let full = rows.clone().narrow(0, place(ConventionId::FullBatch).unwrap_or(0), 1);
     let comparison = Comparison::ask(&mut readback, rows, full);
-    let weighted = sweeps[0].coefficients(Convention::of(ConventionId::TokenWeighted));
-    let [forth, back] = combine::both_ways(&weighted, group.facts, &sweeps[0].gradients, subject.parameters);
+    let [forth, back] = combine::both_ways(group.facts, &sweeps[0].gradients(), subject.parameters);
     let noise = Comparison::ask(&mut readback, back, forth);
     let values = readback.read().await?;
     let (compared, full_norm) = comparison.answer(&values);

@@ -1,8 +1,11 @@
-//! A forward and a backward of each of some microbatches, with one kind of token weights, and the conventions made of them.
+//! Gradients of some microbatches' loss sums, with one kind of token weights, and the conventions made of them.
 
 use burn::tensor::Tensor;
 
-use super::{Group, Subject};
+use super::{
+    Group, Subject,
+    weights::{Inside, joined},
+};
 use crate::{
     batch::{Convention, GroupFacts, MicrobatchFacts, PaddedBatch, Pass, TokenWeights, convention::TABLE},
     engine::{
@@ -12,91 +15,119 @@ use crate::{
     },
 };
 
-/// The gradients of some microbatches' loss sums, and those sums.
+/// What conventions of one kind are combinations of.
 pub(super) struct Sweep<'a> {
     pass: Pass,
     weights: TokenWeights,
     group: &'a GroupFacts,
-    /// One entry a microbatch that was computed.
-    terms: Vec<MicrobatchFacts>,
-    /// Their gradients; `None` where nothing is scored.
-    pub(super) gradients: Vec<Option<Tensor<1>>>,
-    sums: Vec<Option<Slot>>,
+    terms: Vec<Term>,
+    backwards: u64,
 }
 
-impl<'a> Sweep<'a> {
-    /// Microbatch by microbatch.
-    pub(super) fn split(
+/// The gradient of one microbatch's loss sum, or of several that are all multiplied alike.
+#[derive(Clone)]
+struct Term {
+    /// The microbatch, or any of them.
+    facts: MicrobatchFacts,
+    /// What gradient and sum are multiplied by to have the weights that are meant.
+    weight: f64,
+    /// `None` where nothing is scored.
+    gradient: Option<Tensor<1>>,
+    sum: Option<Slot>,
+}
+
+impl Term {
+    fn of(
         subject: &Subject<'_>,
-        group: &Group<'a>,
+        facts: MicrobatchFacts,
+        batch: &PaddedBatch,
         weights: TokenWeights,
         readback: &mut Readback,
     ) -> Self {
-        let terms = group.facts.microbatches.clone();
-        Self::compute(
-            subject,
-            (Pass::AsSplit, weights),
-            group.facts,
-            terms,
-            group.batches,
-            readback,
-        )
+        let forward = (facts.supervised > 0).then(|| {
+            let microbatch = Microbatch::new(subject.device, batch.clone());
+            Forward::new(subject.network, subject.parameters, &microbatch, weights)
+        });
+        Self {
+            facts,
+            weight: 1.0,
+            sum: forward.as_ref().map(|forward| readback.add(&forward.weighted_sum())),
+            gradient: forward.map(Forward::backward),
+        }
+    }
+}
+
+impl<'a> Sweep<'a> {
+    /// Microbatch by microbatch, each token counted once.
+    pub(super) fn split(subject: &Subject<'_>, group: &Group<'a>, readback: &mut Readback) -> Self {
+        let mut sweep = Self::empty(Pass::AsSplit, TokenWeights::Uniform, group.facts);
+        for (&facts, batch) in group.facts.microbatches.iter().zip(group.batches) {
+            sweep.push(Term::of(subject, facts, batch, sweep.weights, readback));
+        }
+        sweep
     }
 
     /// The group in one pass, each token counted once.
     pub(super) fn whole(subject: &Subject<'_>, group: &Group<'a>, readback: &mut Readback) -> Self {
-        let terms = group.whole_facts.microbatches.clone();
-        let kind = (Pass::Whole, TokenWeights::Uniform);
-        let batch = std::slice::from_ref(group.whole);
-        Self::compute(subject, kind, group.whole_facts, terms, batch, readback)
+        let mut sweep = Self::empty(Pass::Whole, TokenWeights::Uniform, group.whole_facts);
+        for &facts in &group.whole_facts.microbatches {
+            sweep.push(Term::of(subject, facts, group.whole, sweep.weights, readback));
+        }
+        sweep
     }
 
-    /// With other weights: where each convention of that kind multiplies all microbatches of the group alike, the sum over microbatches
-    /// is one over the group's rows, and one pass gives it.
+    /// With other weights, given the plain gradients. A microbatch whose tokens all weigh the same has its plain gradient, times that
+    /// weight. The others need backwards of their own: one for all of them together where every convention of the kind multiplies all
+    /// microbatches alike, for then their sum is one over rows.
     pub(super) fn weighted(
         subject: &Subject<'_>,
         group: &Group<'a>,
         weights: TokenWeights,
+        plain: &Self,
         readback: &mut Readback,
     ) -> Self {
-        let scored = group.facts.microbatches.iter().find(|k| k.supervised > 0);
-        let alike = of_kind(Pass::AsSplit, weights).all(|row| multiplies_alike(row, group.facts));
-        match scored {
-            Some(&any) if alike && subject.rows_apart => {
-                let kind = (Pass::AsSplit, weights);
-                let batch = std::slice::from_ref(group.whole);
-                Self::compute(subject, kind, group.facts, vec![any], batch, readback)
+        let mut sweep = Self::empty(Pass::AsSplit, weights, group.facts);
+        let mut mixed: Vec<(MicrobatchFacts, &PaddedBatch)> = Vec::new();
+        for (term, batch) in plain.terms.iter().zip(group.batches) {
+            match Inside::of(weights, batch) {
+                Inside::Nothing => {}
+                Inside::All(weight) => sweep.terms.push(Term { weight, ..term.clone() }),
+                Inside::Mixed => mixed.push((term.facts, batch)),
             }
-            _ => Self::split(subject, group, weights, readback),
         }
+        let alike = of_kind(Pass::AsSplit, weights).all(|row| multiplies_alike(row, group.facts));
+        match mixed.first() {
+            Some(&(any, _)) if alike && subject.rows_apart => {
+                let batches: Vec<&PaddedBatch> = mixed.iter().map(|(_, batch)| *batch).collect();
+                sweep.push(Term::of(subject, any, &joined(&batches), weights, readback));
+            }
+            _ => {
+                for (facts, batch) in mixed {
+                    sweep.push(Term::of(subject, facts, batch, weights, readback));
+                }
+            }
+        }
+        sweep
     }
 
-    fn compute(
-        subject: &Subject<'_>,
-        (pass, weights): (Pass, TokenWeights),
-        group: &'a GroupFacts,
-        terms: Vec<MicrobatchFacts>,
-        batches: &[PaddedBatch],
-        readback: &mut Readback,
-    ) -> Self {
-        let mut sweep = Self {
+    fn empty(pass: Pass, weights: TokenWeights, group: &'a GroupFacts) -> Self {
+        Self {
             pass,
             weights,
             group,
-            terms,
-            gradients: Vec::new(),
-            sums: Vec::new(),
-        };
-        for (k, batch) in sweep.terms.iter().zip(batches) {
-            let forward = (k.supervised > 0).then(|| {
-                let microbatch = Microbatch::new(subject.device, batch.clone());
-                Forward::new(subject.network, subject.parameters, &microbatch, weights)
-            });
-            let sum = forward.as_ref().map(|forward| readback.add(&forward.weighted_sum()));
-            sweep.sums.push(sum);
-            sweep.gradients.push(forward.map(Forward::backward));
+            terms: Vec::new(),
+            backwards: 0,
         }
-        sweep
+    }
+
+    fn push(&mut self, term: Term) {
+        self.backwards += u64::from(term.gradient.is_some());
+        self.terms.push(term);
+    }
+
+    /// The gradients, one a term; `None` where nothing is scored.
+    pub(super) fn gradients(&self) -> Vec<Option<Tensor<1>>> {
+        self.terms.iter().map(|term| term.gradient.clone()).collect()
     }
 
     /// The conventions that are combinations of these gradients, in the table's order.
@@ -107,23 +138,22 @@ impl<'a> Sweep<'a> {
     /// What `convention` multiplies each of these gradients by, the mean over replicas included.
     pub(super) fn coefficients(&self, convention: &Convention) -> Vec<f64> {
         let replicas = f64::from(self.group.replicas);
-        let of = self.terms.iter();
-        of.map(|k| convention.coefficient(self.group, k) / replicas).collect()
+        let of = |term: &Term| term.weight * convention.coefficient(self.group, &term.facts) / replicas;
+        self.terms.iter().map(of).collect()
     }
 
     /// What `convention` back-propagates, summed over microbatches and averaged over replicas.
     pub(super) fn loss(&self, convention: &Convention, values: &Values) -> f64 {
-        let sums = self.sums.iter().map(|slot| slot.map_or(0.0, |slot| values.one(slot)));
-        let losses = self.terms.iter().zip(sums);
-        let total: f64 = losses
-            .map(|(k, sum)| convention.backpropagated_loss(self.group, k, sum))
-            .sum();
-        total / f64::from(self.group.replicas)
+        let of = |term: &Term| {
+            let sum = term.sum.map_or(0.0, |slot| values.one(slot));
+            convention.backpropagated_loss(self.group, &term.facts, term.weight * sum)
+        };
+        self.terms.iter().map(of).sum::<f64>() / f64::from(self.group.replicas)
     }
 
     /// Backwards it took.
     pub(super) fn backwards(&self) -> u64 {
-        self.gradients.iter().flatten().count() as u64
+        self.backwards
     }
 }
 

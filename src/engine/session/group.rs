@@ -173,21 +173,14 @@ impl Group {
     }
 
     /// Reduces, updates, and reads everything back at once. `unique` is how many different examples the run has met.
-    /// The lanes' gradients go to `kept`, where somebody asked for them.
-    pub(super) async fn end(
-        self,
-        lanes: &mut [Lane],
-        unique: u64,
-        whole: bool,
-        kept: Option<&mut Vec<Vec<f64>>>,
-    ) -> Result<GroupRow, Fault> {
+    pub(super) async fn end(self, lanes: &mut [Lane], unique: u64, whole: bool) -> Result<GroupRow, Fault> {
         for lane in &mut *lanes {
             lane.counters.unique_examples = unique;
         }
         let rows = if self.plan().supervised() == 0 {
             lanes.iter_mut().map(|lane| self.skip(lane)).collect()
         } else {
-            self.update(lanes, whole, kept).await?
+            self.update(lanes, whole).await?
         };
         Ok(GroupRow {
             plan: self.split.plan,
@@ -221,12 +214,7 @@ impl Group {
         }
     }
 
-    async fn update(
-        &self,
-        lanes: &mut [Lane],
-        whole: bool,
-        kept: Option<&mut Vec<Vec<f64>>>,
-    ) -> Result<Vec<LaneRow>, Fault> {
+    async fn update(&self, lanes: &mut [Lane], whole: bool) -> Result<Vec<LaneRow>, Fault> {
         let reduced: Vec<Reduced> = lanes.iter_mut().map(Lane::reduce).collect();
         let attempts: Vec<Attempt> = lanes
             .iter_mut()
@@ -244,12 +232,6 @@ impl Group {
         for (slots_of_lane, reduced) in slots.iter().zip(&reduced) {
             let first = slots.first().zip(numbers.first().map(|first| first.gradient_norm));
             numbers.push(answer(&values, slots_of_lane, reduced, first).await?);
-        }
-        if let Some(kept) = kept {
-            *kept = numbers
-                .iter_mut()
-                .map(|numbers| std::mem::take(&mut numbers.gradient))
-                .collect();
         }
         self.settle(lanes, attempts, numbers).await
     }

@@ -57,8 +57,15 @@ pub struct Session {
     /// Whether a group computed on rows of its own is that of its microbatches; see [`probe::Subject`].
     rows_apart: bool,
     memory_limit: u64,
-    /// The lanes' gradients of the last group, where somebody asked for them.
-    gradients: Option<Vec<Vec<f64>>>,
+}
+
+/// What one replica holds, flat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplicaValues {
+    /// Its parameters.
+    pub parameters: Vec<f32>,
+    /// What its optimizer was given last: reduced, unscaled and clipped as its loop does it. Empty unless gradients are kept.
+    pub stepped: Vec<f32>,
 }
 
 /// Which example IDs a run has met.
@@ -140,7 +147,6 @@ impl Session {
             ledger,
             rows_apart: setup.batch_norm.is_none() && setup.dropout.is_none(),
             memory_limit: setup.memory_limit,
-            gradients: None,
         })
     }
 
@@ -170,17 +176,6 @@ impl Session {
         probe::next_group(&subject, plan, &self.examples, lane.counters.applied_updates).await
     }
 
-    /// From here on the lanes' gradients are kept, for [`Self::gradients`]; they are read back whole however many they are.
-    pub fn keep_gradients(&mut self) {
-        self.whole = true;
-        self.gradients = Some(Vec::new());
-    }
-
-    /// The reduced gradients of the last group, lane by lane: those whose norms its row reports. Empty where none are kept.
-    pub fn gradients(&self) -> &[Vec<f64>] {
-        self.gradients.as_deref().unwrap_or_default()
-    }
-
     /// Counts of the first lane, by which the budget goes.
     pub fn counters(&self) -> Counters {
         self.lanes.first().map_or_else(Counters::default, |lane| lane.counters)
@@ -208,6 +203,27 @@ impl Session {
     /// From here on each replica of every lane computes its own update, as separate processes do, instead of sharing one.
     pub fn compute_replicas_apart(&mut self) {
         self.lanes.iter_mut().for_each(Lane::compute_replicas_apart);
+    }
+
+    /// From here on what each replica's optimizer is given is kept for [`Self::replicas`].
+    pub fn keep_gradients(&mut self) {
+        self.lanes.iter_mut().for_each(Lane::keep_gradients);
+    }
+
+    /// What each replica of a lane holds; empty for a lane that there is not.
+    pub async fn replicas(&self, lane: usize) -> Result<Vec<ReplicaValues>, Fault> {
+        let Some(lane) = self.lanes.get(lane) else {
+            return Ok(Vec::new());
+        };
+        let mut readback = Readback::default();
+        let parameters: Vec<_> = lane.replicas().all_parameters().map(|p| readback.add(p)).collect();
+        let gradients: Vec<_> = lane.kept_gradients().iter().map(|g| readback.add(g)).collect();
+        let values = readback.read().await?;
+        let one = |(i, parameters)| ReplicaValues {
+            parameters: values.of(parameters).to_vec(),
+            stepped: gradients.get(i).map_or_else(Vec::new, |&slot| values.of(slot).to_vec()),
+        };
+        Ok(parameters.into_iter().enumerate().map(one).collect())
     }
 
     /// Sums norms and distances up on the device even where parameters are few, as runs beyond [`READ_WHOLE`] do.
@@ -249,8 +265,7 @@ impl Session {
         }
         let unique = self.seen.meet(group.plan().microbatches.iter().flat_map(|k| &k.ids));
         self.ledger.begin(Phase::Update, None);
-        let kept = self.gradients.as_mut();
-        let mut row = group.end(&mut self.lanes, unique, self.whole, kept).await?;
+        let mut row = group.end(&mut self.lanes, unique, self.whole).await?;
         self.ledger.end();
         let applied = row.lanes.iter().any(|lane| lane.outcome == Outcome::Applied);
         self.barren = if applied { 0 } else { self.barren + 1 };

@@ -42,8 +42,6 @@ enum Vectors {
 /// One lane's numbers.
 pub(super) struct Numbers {
     pub(super) loss_sums: Vec<f64>,
-    /// Empty where it was summed up on the device.
-    pub(super) gradient: Vec<f64>,
     pub(super) gradient_norm: f64,
     pub(super) finite: bool,
     pub(super) checksums: Option<[u64; 3]>,
@@ -126,7 +124,7 @@ pub(super) async fn answer(
             largest: values.one(slot),
         },
     };
-    let (gradient, gradient_norm, finite, checksums, apart) = match slots.vectors {
+    let (gradient_norm, finite, checksums, apart) = match slots.vectors {
         Vectors::Whole {
             gradient,
             first: seen_first,
@@ -136,8 +134,7 @@ pub(super) async fn answer(
             let g = widened(values.of(gradient));
             let checksums = [seen_first, last, updated].map(|slot| fnv1a(values.of(slot)));
             let apart = first.and_then(|(first, _)| apart_from(values, &first.vectors, &g, values.of(updated)));
-            let (norm, finite) = (norm(&g), g.iter().all(|x| x.is_finite()));
-            (g, norm, finite, Some(checksums), apart)
+            (norm(&g), g.iter().all(|x| x.is_finite()), Some(checksums), apart)
         }
         Vectors::Summed { gradient, apart } => {
             let (norm, finite) = summed_norm(values.one(gradient), &reduced.gradient).await?;
@@ -149,12 +146,11 @@ pub(super) async fn answer(
                     parameter_distance: (parameters / scale).sqrt(),
                 }
             });
-            (Vec::new(), norm, finite, None, apart)
+            (norm, finite, None, apart)
         }
     };
     Ok(Numbers {
         loss_sums,
-        gradient,
         gradient_norm,
         finite,
         checksums,
