@@ -39,6 +39,11 @@ fn session(setup: &Setup) -> Session {
     Session::new(&Device::flex(), setup, corpus(setup)).unwrap()
 }
 
+/// What the device's libraries make once and keep is no run's.
+fn warm() {
+    groups(&mut session(&setup(&[])), 2);
+}
+
 fn of(row: &MemoryRow, phase: Phase, replica: Option<u32>) -> PhaseBytes {
     let all = row.phases.iter().copied();
     let mut all = all.filter(|bytes| (bytes.phase, bytes.replica) == (phase, replica));
@@ -82,6 +87,7 @@ const WIDE: &[(Key, &str)] = &[
 #[test]
 fn parameters_and_optimizer_state_stand_where_they_must() {
     let _alone = alone();
+    warm();
     for (optimizer, vectors) in [("adamw", 2), ("sgd", 1)] {
         let setup = setup(&[WIDE, &[(Key::Optimizer, optimizer)]].concat());
         let mut session = session(&setup);
@@ -115,6 +121,7 @@ fn parameters_and_optimizer_state_stand_where_they_must() {
 #[test]
 fn each_phase_of_each_replica_has_its_perimeter() {
     let _alone = alone();
+    warm();
     let setup = setup(&[(Key::Budget, "1")]);
     let mut session = session(&setup);
     let row = group(&mut session).memory.unwrap();
@@ -152,6 +159,7 @@ const ALIKE: &[(Key, &str)] = &[
 #[test]
 fn more_accumulation_takes_no_more_memory() {
     let _alone = alone();
+    warm();
     let peak = |accumulation| {
         let setup = setup(
             &[
@@ -181,6 +189,7 @@ fn more_accumulation_takes_no_more_memory() {
 #[test]
 fn two_hundred_updates_do_not_grow() {
     let _alone = alone();
+    warm();
     let setup = setup(&[ALIKE, &[(Key::Budget, "200"), (Key::Model, "token_mlp")]].concat());
     let mut session = session(&setup);
     let mut in_use: Vec<u64> = Vec::with_capacity(200);
@@ -189,7 +198,6 @@ fn two_hundred_updates_do_not_grow() {
             in_use.push(row.memory.as_ref().unwrap().in_use);
         }
     }
-    // The first epochs fill what is kept for later.
     let settled = &in_use[20..];
     let (early, late) = settled.split_at(settled.len() / 2);
     let range = |of: &[u64]| (*of.iter().min().unwrap(), *of.iter().max().unwrap());
@@ -205,6 +213,7 @@ fn two_hundred_updates_do_not_grow() {
 #[test]
 fn a_run_ends_where_it_passes_its_limit_and_not_before() {
     let _alone = alone();
+    warm();
     let plain = setup(&[(Key::Model, "token_mlp")]);
     let peak = group(&mut session(&plain)).memory.unwrap().peak;
     let limited = |limit| {
@@ -246,6 +255,7 @@ fn fitted(setup: &Setup, limit: u64) -> FitReport {
 #[test]
 fn the_largest_m_really_fits_and_the_next_does_not() {
     let _alone = alone();
+    warm();
     let setup = setup(&[
         (Key::Examples, "64"),
         (Key::Microbatch, "2"),

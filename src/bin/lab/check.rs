@@ -113,7 +113,7 @@ mod tests {
     fn one_failed_check_fails_the_command() {
         let good = check(CheckKind::SameExamples, None, 0.0, true);
         let bad = check(CheckKind::FullBatchAgreement, Some(1), 0.3333, false);
-        let (text, result) = printed(vec![good, bad]);
+        let (text, result) = printed(vec![good.clone(), bad]);
         let failure = result.unwrap_err();
         assert_eq!(
             (failure.code(), failure.to_string().as_str()),

@@ -29,16 +29,18 @@ struct Open {
 }
 
 impl Ledger {
-    /// For a run on `device` that may not use more than `limit` bytes.
-    pub fn new(device: &Device, limit: u64) -> Self {
-        Self {
-            meter: Meter::of(device),
+    /// For a run on `device` that may not use more than `limit` bytes, at the moment before its model is made: [`Phase::Model`] has begun.
+    pub fn of_model(device: &Device, limit: u64) -> Self {
+        let mut ledger = Self {
+            meter: Meter::of(&device.clone().without_autodiff()),
             limit,
             open: None,
             phases: Vec::new(),
             model: None,
             state: None,
-        }
+        };
+        ledger.begin(Phase::Model, None);
+        ledger
     }
 
     /// A phase begins. One that did not end is forgotten.

@@ -77,9 +77,10 @@ struct Seen {
 impl Session {
     /// Makes the first parameters of every lane. Nothing is computed yet.
     pub fn new(device: &Device, setup: &Setup, corpus: Corpus) -> Result<Self, Fault> {
+        let ledger = Ledger::of_model(device, setup.memory_limit);
         let network = Network::new(setup.model, corpus.vocabulary.characters.len() + 1);
         let start = init::parameters(&network, &setup.start, &corpus.vocabulary, setup.seed).map_err(Fault::Data)?;
-        Self::with_network(device, setup, corpus.examples, network, start)
+        Self::build(device, setup, corpus.examples, network, start, ledger)
     }
 
     /// A run of `network` from the given first parameters; `setup` says the rest. For fixtures with a start of their own.
@@ -90,10 +91,20 @@ impl Session {
         network: Network,
         start: Vec<f32>,
     ) -> Result<Self, Fault> {
+        let ledger = Ledger::of_model(device, setup.memory_limit);
+        Self::build(device, setup, examples, network, start, ledger)
+    }
+
+    fn build(
+        device: &Device,
+        setup: &Setup,
+        examples: Vec<Example>,
+        network: Network,
+        start: Vec<f32>,
+        mut ledger: Ledger,
+    ) -> Result<Self, Fault> {
         refuse_too_long(&network, &examples).map_err(Fault::Data)?;
         let device = device.clone().without_autodiff();
-        let mut ledger = Ledger::new(&device, setup.memory_limit);
-        ledger.begin(Phase::Model, None);
         let parameters = start.len();
         let start = Tensor::<1>::from_data(TensorData::new(start, [parameters]), &device);
         let lane = |rule: &LaneRule| {
