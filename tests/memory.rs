@@ -30,7 +30,8 @@ use short_run::{corpus, setup};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-const MIB: u64 = 1 << 20;
+const BLOCK: usize = 1 << 20;
+const MIB: u64 = BLOCK as u64;
 
 /// What the harness's own threads may take meanwhile.
 const SLACK: u64 = 64 * 1024;
@@ -59,16 +60,16 @@ fn what_is_taken_and_given_back_is_counted() {
     let _alone = alone();
     allocator::mark();
     let before = allocator::in_use().unwrap();
-    let mut block = vec![1u8; 4 * MIB as usize];
+    let mut block = vec![1u8; 4 * BLOCK];
     let near = |ours: u64, expected: u64| assert!(ours.abs_diff(expected) <= SLACK, "{ours} against {expected}");
     near(allocator::in_use().unwrap(), before + 4 * MIB);
-    block.reserve_exact(8 * MIB as usize);
+    block.reserve_exact(8 * BLOCK);
     near(allocator::in_use().unwrap(), before + 12 * MIB);
     block.truncate(1);
     block.shrink_to_fit();
     near(allocator::in_use().unwrap(), before);
     assert!(allocator::peak() >= before + 12 * MIB);
-    let zeros = vec![0u64; MIB as usize / 8];
+    let zeros = vec![0u64; BLOCK / 8];
     near(allocator::in_use().unwrap(), before + MIB);
     drop((block, zeros));
     near(allocator::in_use().unwrap(), before);

@@ -35,6 +35,8 @@ pub async fn fit(
     let replicas = split.replicas.get();
     let mut search = Search::up_to(largest(split, &corpus.examples));
     let mut tries = Vec::new();
+    // Once without counting: what the device's libraries make on first use, and keep, is not the run's.
+    attempt(device, setup, &corpus, 1, limit).await?;
     while let Some(microbatch) = search.next() {
         let tried = attempt(device, setup, &corpus, microbatch, limit).await?;
         say(tried);

@@ -35,7 +35,7 @@ fn print(lanes: &[LaneRule], report: &PreflightReport, out: &mut impl Write) -> 
     for check in checks {
         let verdict = if check.passed { "pass" } else { "FAIL" };
         let (lane, what) = (name(check), words(check.kind));
-        writeln!(out, "{verdict}  {lane:<width$}  {what:<36}  {}", numbers(check))?;
+        writeln!(out, "{verdict}  {lane:<width$}  {what:<37}  {}", numbers(check))?;
     }
     let failed = checks.iter().filter(|check| !check.passed).count();
     if report.passed() {

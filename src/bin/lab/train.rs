@@ -61,7 +61,7 @@ fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result
                 )?;
             }
         }
-        write!(out, "{}", beside(lane))?;
+        beside(lane, out)?;
     }
     if let Some(memory) = &row.memory {
         write!(out, "  peak {}", bytes::text(memory.peak))?;
@@ -70,34 +70,31 @@ fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result
     Ok(())
 }
 
-/// What the loop did beside the update, where it does that at all: the loss scale, exchanges, norms that were clipped, replicas.
-fn beside(lane: &LaneRow) -> String {
-    let mut facts = String::new();
+/// What the loop did beside the update, where it does that at all: the loss scale, norms that were clipped, exchanges, replicas.
+fn beside(lane: &LaneRow, out: &mut impl Write) -> Result<(), Failure> {
+    let counters = lane.counters;
     if let Some(scale) = lane.scale {
-        facts += &if scale.used.to_bits() == scale.next.to_bits() {
-            format!(", loss scale {}", scale.used)
-        } else {
-            format!(", loss scale {}, then {}", scale.used, scale.next)
-        };
-        let skipped = lane.counters.update_attempts - lane.counters.applied_updates;
+        write!(out, ", loss scale {}", scale.used)?;
+        if scale.used.to_bits() != scale.next.to_bits() {
+            write!(out, ", then {}", scale.next)?;
+        }
+        let attempts = counters.update_attempts;
+        let skipped = attempts.saturating_sub(counters.applied_updates);
         if skipped > 0 {
-            facts += &format!(
-                ", {skipped} of {} attempts skipped so far",
-                lane.counters.update_attempts
-            );
+            write!(out, ", {skipped} of {attempts} attempts skipped so far")?;
         }
     }
     if let Some(norm) = lane.clip_norms.last() {
-        facts += &format!(", norm {norm:.4} at the clip");
+        write!(out, ", norm {norm:.4} at the clip")?;
     }
-    if lane.counters.all_reduces > 0 {
-        let (count, bytes) = (lane.counters.all_reduces, bytes::text(lane.counters.all_reduced_bytes));
-        facts += &format!(", {count} all-reduces so far ({bytes} from each replica)");
+    if counters.all_reduces > 0 {
+        let (count, each) = (counters.all_reduces, bytes::text(counters.all_reduced_bytes));
+        write!(out, ", {count} all-reduces so far ({each} from each replica)")?;
     }
     if let ReplicaSpread::Parted { largest } = lane.replicas {
-        facts += &format!(", replicas up to {largest:.1e} apart");
+        write!(out, ", replicas up to {largest:.1e} apart")?;
     }
-    facts
+    Ok(())
 }
 
 struct Journal {
@@ -128,5 +125,65 @@ impl Journal {
         self.file
             .flush()
             .map_err(|error| Failure::Write { path: self.path, error })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use microbatch_lab::{
+        batch::{Counters, GroupLoss},
+        protocol::ScaleRow,
+    };
+
+    fn lane() -> LaneRow {
+        LaneRow {
+            outcome: Outcome::Applied,
+            loss_sums: Vec::new(),
+            loss: GroupLoss::from_sums([]),
+            logged_loss: 1.0,
+            gradient_norm: 1.0,
+            clip_norms: Vec::new(),
+            scale: None,
+            batch_norm: None,
+            rate: 0.1,
+            counters: Counters::default(),
+            checksums: None,
+            apart: None,
+            replicas: ReplicaSpread::InStep,
+        }
+    }
+
+    fn text(lane: &LaneRow) -> String {
+        let mut out = Vec::new();
+        beside(lane, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_a_loop_does_not_do_is_not_told() {
+        assert_eq!(text(&lane()), "");
+        let scaled = LaneRow {
+            clip_norms: vec![3.0, 0.25],
+            scale: Some(ScaleRow {
+                used: 65536.0,
+                next: 32768.0,
+                growth_tracker: 0,
+            }),
+            counters: Counters {
+                update_attempts: 5,
+                applied_updates: 4,
+                all_reduces: 5,
+                all_reduced_bytes: 2048,
+                ..Counters::default()
+            },
+            replicas: ReplicaSpread::Parted { largest: 0.5 },
+            ..lane()
+        };
+        assert_eq!(
+            text(&scaled),
+            ", loss scale 65536, then 32768, 1 of 5 attempts skipped so far, norm 0.2500 at the clip, \
+             5 all-reduces so far (2.0 KiB from each replica), replicas up to 5.0e-1 apart"
+        );
     }
 }

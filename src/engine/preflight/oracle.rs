@@ -29,7 +29,9 @@ pub(super) fn gradient(
     let mut reduced = combine(convention, &plan.facts(), &contributions?);
     if let Some(max) = setup.clip_norm {
         let clip = coefficient(norm(&reduced), max);
-        reduced.iter_mut().for_each(|g| *g *= clip);
+        for g in &mut reduced {
+            *g *= clip;
+        }
     }
     Some(reduced)
 }
