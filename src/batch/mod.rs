@@ -11,6 +11,7 @@ pub mod facts;
 pub mod fault;
 pub mod fit;
 pub mod lane_rule;
+pub mod logged;
 pub mod losses;
 pub mod no_sync;
 pub mod oracle;
@@ -24,6 +25,7 @@ pub mod sharding;
 pub mod split;
 pub mod symptom;
 pub mod topology;
+pub mod weighing;
 pub mod zero_grad;
 
 pub use convention::{Convention, ConventionId, Pass, TokenWeights};

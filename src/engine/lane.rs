@@ -1,70 +1,80 @@
-//! One trajectory under one convention.
+//! One trajectory: a convention, and the loop that it runs in.
 
 use burn::tensor::Tensor;
 
-use super::{gradient::Forward, microbatch::Microbatch, model::Network, replica::Replicas};
-use crate::batch::{Convention, Counters, GroupFacts, GroupPlan, MicrobatchPlan, Schedule};
-use crate::setup::Optimizer;
+use super::{
+    gradient::Forward, microbatch::Microbatch, model::Network, replica::Replicas, settings::Settings, update::Reduced,
+};
+use crate::batch::{
+    Convention, Counters, GroupFacts, GroupPlan, MicrobatchPlan, Recipe, TokenWeights,
+    recipe::{Graph, OptimizerStep, Tail},
+    scaler::Scaler,
+};
 
-/// A convention with its replicas, and the group it is in the middle of.
+/// A convention and a loop with their replicas, and the group they are in the middle of.
 pub struct Lane {
-    /// What multiplies each microbatch's gradient.
+    /// What multiplies each microbatch's loss.
     pub convention: &'static Convention,
+    /// Its loop.
+    pub recipe: Recipe,
     /// Counts since the start.
     pub counters: Counters,
-    network: Network,
-    replicas: Replicas,
-    schedule: Schedule,
-    group: InGroup,
+    pub(super) replicas: Replicas,
+    pub(super) settings: Settings,
+    pub(super) scaler: Option<Scaler>,
+    /// Counts before this group's update, with the microbatches of one replica.
+    pub(super) before: Counters,
+    pub(super) group: InGroup,
     /// What each replica's optimizer was given last, where that is kept.
-    stepped: Option<Vec<Tensor<1>>>,
+    pub(super) stepped: Option<Vec<Tensor<1>>>,
+    network: Network,
+    /// Microbatches of replica 0.
+    own_microbatches: u64,
+    /// Losses that are never back-propagated, with their graphs.
+    retained: Vec<Forward>,
 }
 
 /// What a lane holds of the group it works on.
 #[derive(Default)]
-struct InGroup {
+pub(super) struct InGroup {
+    /// Whether its gradients are left for a later update.
+    pub(super) carried: bool,
     /// S of each microbatch, in order; `None` where nothing is scored.
-    sums: Vec<Option<Tensor<1>>>,
-    waiting: Option<Forward>,
+    pub(super) sums: Vec<Option<Tensor<1>>>,
+    /// The same, weighted as the convention says; empty where it says nothing.
+    pub(super) weighted: Vec<Option<Tensor<1>>>,
+    /// Every norm that a clip saw on replica 0.
+    pub(super) norms: Vec<Tensor<1>>,
     /// Replica 0's parameters as the first forward and as the last backward saw them.
-    seen: Option<(Tensor<1>, Tensor<1>)>,
-}
-
-/// A group as a lane has worked through it, still on the device.
-pub struct Reduced {
-    /// The gradient that every replica gets.
-    pub gradient: Tensor<1>,
-    /// S of each microbatch, in order; `None` where nothing is scored.
-    pub sums: Vec<Option<Tensor<1>>>,
-    /// Replica 0's parameters as the first forward and as the last backward saw them.
-    pub seen: (Tensor<1>, Tensor<1>),
-}
-
-/// An update that may still be taken back.
-pub struct Attempt {
-    /// The learning rate used.
-    pub rate: f64,
-    before: Replicas,
+    pub(super) seen: Option<(Tensor<1>, Tensor<1>)>,
+    pub(super) waiting: Option<Forward>,
+    /// Forwards whose losses are summed before one backward, with replica and factor.
+    pub(super) together: Vec<(u32, Forward, f64)>,
 }
 
 impl Lane {
     /// A lane at its start.
     pub fn new(
         convention: &'static Convention,
+        recipe: Recipe,
         network: Network,
         parameters: &Tensor<1>,
         replicas: u32,
-        rule: Optimizer,
-        schedule: Schedule,
+        settings: Settings,
     ) -> Self {
         Self {
             convention,
+            recipe,
             counters: Counters::default(),
-            network,
-            replicas: Replicas::new(replicas, parameters, rule),
-            schedule,
+            replicas: Replicas::new(replicas, parameters, settings.optimizer),
+            scaler: settings.loss_scale.map(Scaler::new),
+            settings,
+            before: Counters::default(),
             group: InGroup::default(),
             stepped: None,
+            network,
+            own_microbatches: 0,
+            retained: Vec::new(),
         }
     }
 
@@ -93,19 +103,50 @@ impl Lane {
         self.replicas.parameters(replica)
     }
 
-    /// The forward of one microbatch. One without a supervised token needs none: its loss is 0 and so is its gradient.
-    pub fn forward(&mut self, plan: &MicrobatchPlan, microbatch: &Microbatch) {
+    /// What its loop does with a partial group; [`Tail::Processed`] for a full one.
+    pub fn tail(&self, plan: &GroupPlan) -> Tail {
+        if plan.partial {
+            self.recipe.tail
+        } else {
+            Tail::Processed
+        }
+    }
+
+    /// A group begins. Rates go by the counts of this moment.
+    pub fn begin(&mut self, plan: &GroupPlan) {
+        self.group.carried = self.tail(plan) == Tail::Carried;
+        self.note_counts();
+    }
+
+    pub(super) fn note_counts(&mut self) {
+        self.before = Counters {
+            microbatches: self.own_microbatches,
+            ..self.counters
+        };
+    }
+
+    /// The forward of one microbatch. One without a supervised token needs none, unless its mean is written by hand: its loss is 0 and so is
+    /// its gradient.
+    pub fn forward(&mut self, plan: &MicrobatchPlan, facts: &GroupFacts, microbatch: &Microbatch) {
         let now = self.replicas.parameters(0).clone();
-        let seen = self
-            .group
-            .seen
-            .take()
-            .map_or_else(|| (now.clone(), now.clone()), |(first, _)| (first, now.clone()));
-        self.group.seen = Some(seen);
-        self.group.waiting = (plan.facts.supervised > 0).then(|| {
-            let parameters = self.replicas.parameters(plan.facts.replica);
-            Forward::new(&self.network, parameters, microbatch, self.convention.token_weights)
-        });
+        let first = self.group.seen.take().map_or_else(|| now.clone(), |(first, _)| first);
+        self.group.seen = Some((first, now));
+        let k = &plan.facts;
+        let parameters = self.replicas.parameters(k.replica);
+        let by_hand = self.recipe.empty_mean.enters_ignored() && self.convention.is_mean_of_none(facts, k);
+        let forward = || {
+            if by_hand {
+                Forward::of_nothing(&self.network, parameters, microbatch)
+            } else {
+                Forward::new(&self.network, parameters, microbatch, self.convention.token_weights)
+            }
+        };
+        self.group.waiting = (k.supervised > 0 || by_hand).then(forward);
+        // A backward uses its graph up, so the one that is kept is a graph of its own.
+        if self.recipe.graph == Graph::Retained && self.group.waiting.is_some() {
+            let kept = forward();
+            self.retained.push(kept);
+        }
     }
 
     /// S of the microbatch whose backward is due.
@@ -113,23 +154,34 @@ impl Lane {
         self.group.waiting.as_ref().map(|forward| &forward.loss_sum)
     }
 
-    /// The backward of the microbatch of the last forward: its share is added to its replica's gradient.
-    pub fn backward(&mut self, plan: &MicrobatchPlan, facts: &GroupFacts) {
+    /// The backward of the microbatch of the last forward: its share is added to its replica's gradient. Says whether an update inside
+    /// the group is due before the next microbatch.
+    pub fn backward(&mut self, plan: &MicrobatchPlan, facts: &GroupFacts) -> bool {
+        let k = &plan.facts;
         self.counters.microbatches += 1;
+        self.own_microbatches += u64::from(k.replica == 0);
         self.count_examples(plan);
-        let Some(forward) = self.group.waiting.take() else {
-            self.group.sums.push(None);
-            return;
-        };
-        self.counters.backwards += 1;
-        self.group.sums.push(Some(forward.loss_sum.clone()));
-        let coefficient = self.convention.coefficient(facts, &plan.facts);
-        self.replicas
-            .accumulate(plan.facts.replica, forward.backward(), coefficient);
-        let last = self.replicas.parameters(0).clone();
-        if let Some((_, seen)) = &mut self.group.seen {
-            *seen = last;
+        if self.recipe.zero_grad.before_backward() {
+            self.replicas.clear(k.replica);
         }
+        let forward = self.group.waiting.take();
+        self.group
+            .sums
+            .push(forward.as_ref().map(|forward| forward.loss_sum.clone()));
+        if self.convention.token_weights != TokenWeights::Uniform {
+            self.group.weighted.push(forward.as_ref().map(Forward::weighted_sum));
+        }
+        self.contribute(forward, k, facts);
+        if let Some((_, seen)) = &mut self.group.seen {
+            *seen = self.replicas.parameters(0).clone();
+        }
+        // The last index is closed by the update.
+        let closed = facts.closes_index(k) && k.index + 1 < facts.accumulation();
+        let step = self.recipe.step == OptimizerStep::EachMicrobatch && !self.group.carried;
+        if closed && !step {
+            self.close(k.index, facts);
+        }
+        closed && step
     }
 
     /// Counts the examples of a microbatch, computed or not.
@@ -139,53 +191,15 @@ impl Lane {
         self.counters.padded_tokens += plan.padded;
     }
 
-    /// Ends the group's accumulation: the mean over replicas, and what was seen on the way.
-    pub fn reduce(&mut self) -> Reduced {
-        let group = std::mem::take(&mut self.group);
-        let now = || (self.replicas.parameters(0).clone(), self.replicas.parameters(0).clone());
-        let seen = group.seen.unwrap_or_else(now);
-        Reduced {
-            gradient: self.replicas.reduce(),
-            sums: group.sums,
-            seen,
-        }
-    }
-
-    /// One update with the reduced gradient. Whether the gradient was finite is known only when it is read back, so the update can
-    /// be taken back.
-    pub fn attempt(&mut self, gradient: &Tensor<1>) -> Attempt {
-        self.counters.update_attempts += 1;
-        let attempt = Attempt {
-            rate: self.schedule.rate(self.counters.applied_updates),
-            before: self.replicas.clone(),
-        };
-        self.replicas.apply(gradient, attempt.rate);
-        if let Some(stepped) = &mut self.stepped {
-            *stepped = self.replicas.all_parameters().map(|_| gradient.clone()).collect();
-        }
-        self.counters.applied_updates += 1;
-        attempt
-    }
-
-    /// A group of which nothing was computed: an attempt that applies nothing. Returns the rate that stays due.
-    pub fn skip(&mut self) -> f64 {
-        self.counters.update_attempts += 1;
-        self.schedule.rate(self.counters.applied_updates)
-    }
-
-    /// Takes an update back: parameters, optimizer state, schedule and count are as before.
-    pub fn take_back(&mut self, attempt: Attempt) {
-        self.replicas = attempt.before;
-        self.counters.applied_updates -= 1;
-    }
-
     /// The gradient of a whole group at the present parameters, which stay as they are.
     pub fn gradient_of(&mut self, group: &GroupPlan, microbatches: &[Microbatch]) -> Reduced {
         let facts = group.facts();
         for (plan, microbatch) in group.microbatches.iter().zip(microbatches) {
-            self.forward(plan, microbatch);
+            self.forward(plan, &facts, microbatch);
             self.backward(plan, &facts);
         }
-        self.reduce()
+        let (gradient, others) = self.reduce(&facts);
+        self.replicas.clear_all();
+        self.reduced(gradient, others)
     }
 }

@@ -8,6 +8,8 @@
 
 pub mod check;
 pub mod checksum;
+pub mod clip;
+mod contribution;
 pub mod device;
 pub mod fit;
 pub mod gradient;
@@ -25,7 +27,9 @@ pub mod probe;
 pub mod readback;
 pub mod replica;
 pub mod session;
+pub mod settings;
 pub mod start;
+pub mod update;
 pub mod warm_up;
 
 pub use burn::tensor::Device;

@@ -1,5 +1,6 @@
 //! One run: its lanes, what comes next, and what it reports.
 
+mod ending;
 mod epochs;
 mod group;
 mod report;
@@ -9,9 +10,9 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{Device, init, lane::Lane, memory::Ledger, model::Network, probe, readback::Readback};
+use super::{Device, init, lane::Lane, memory::Ledger, model::Network, probe, readback::Readback, settings::Settings};
 use crate::{
-    batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass},
+    batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass, Recipe},
     data::{Corpus, DataError},
     protocol::{Fault, GroupRow, MicrobatchRow, Outcome, Phase, ProbeReport, RunFacts},
     setup::{Budget, Setup},
@@ -113,7 +114,14 @@ impl Session {
                 Pass::AsSplit => setup.split.replicas.get(),
                 Pass::Whole => 1,
             };
-            Lane::new(convention, network, &start, replicas, setup.optimizer, setup.schedule)
+            Lane::new(
+                convention,
+                rule.recipe(),
+                network,
+                &start,
+                replicas,
+                Settings::of(setup),
+            )
         };
         let lanes: Vec<Lane> = setup.lanes.iter().map(lane).collect();
         let examples: Arc<[Example]> = examples.into();
@@ -216,6 +224,13 @@ impl Session {
         self.lanes.iter_mut().for_each(Lane::compute_replicas_apart);
     }
 
+    /// Gives a lane a loop that no fault names. Before its first group.
+    pub fn set_recipe(&mut self, lane: usize, recipe: Recipe) {
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            lane.recipe = recipe;
+        }
+    }
+
     /// From here on what each replica's optimizer is given is kept for [`Self::replicas`].
     pub fn keep_gradients(&mut self) {
         self.lanes.iter_mut().for_each(Lane::keep_gradients);
@@ -298,7 +313,12 @@ impl Session {
             return Ok(Advance::Finished);
         };
         let plan = next.plan.clone();
-        self.group = Some(Box::new(Group::new(next.plan, next.dropped, &self.examples)));
+        self.group = Some(Box::new(Group::new(
+            next.plan,
+            next.dropped,
+            &self.examples,
+            &mut self.lanes,
+        )));
         Ok(Advance::Began(plan))
     }
 }
