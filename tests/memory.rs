@@ -245,6 +245,27 @@ fn a_run_ends_where_it_passes_its_limit_and_not_before() {
     }
 }
 
+/// A run that ends between a forward and its backward leaves its graph behind, and no later run is charged for it.
+#[test]
+fn what_an_ended_run_leaves_behind_is_given_back_before_the_next() {
+    let _alone = alone();
+    warm();
+    let setup = setup(&[(Key::Microbatch, "8"), (Key::Accumulation, "1")]);
+    let before = |session: &Session| of(&session.facts().memory.unwrap(), Phase::Model, None).before;
+    let first = session(&setup);
+    let clean = before(&first);
+    drop(first);
+    let mut ended = session(&setup);
+    for _ in 0..2 {
+        block_on(ended.advance(true)).unwrap();
+    }
+    drop(ended);
+    let left = allocator::in_use().unwrap() - clean;
+    assert!(left > 4 * SLACK, "a graph of {left} bytes is still there");
+    let next = before(&session(&setup));
+    assert!(next <= clean + SLACK, "{next} bytes in use where {clean} were");
+}
+
 fn fitted(setup: &Setup, limit: u64) -> FitReport {
     let told = RefCell::new(Vec::new());
     let say = |tried| told.borrow_mut().push(tried);

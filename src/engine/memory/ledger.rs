@@ -1,6 +1,6 @@
 //! What each phase of a run takes, written down as it happens.
 
-use super::Meter;
+use super::{Meter, free_abandoned_graphs};
 use crate::{
     engine::Device,
     protocol::{Fault, MemoryRow, Phase, PhaseBytes},
@@ -30,7 +30,9 @@ struct Open {
 
 impl Ledger {
     /// For a run on `device` that may not use more than `limit` bytes, at the moment before its model is made: [`Phase::Model`] has begun.
+    /// What an earlier run left unfinished is given back first, so that it does not count.
     pub fn of_model(device: &Device, limit: u64) -> Self {
+        free_abandoned_graphs(device);
         let mut ledger = Self {
             meter: Meter::of(&device.clone().without_autodiff()),
             limit,

@@ -3,7 +3,9 @@
 pub mod allocator;
 mod ledger;
 mod meter;
+mod settle;
 
 pub use allocator::CountingAllocator;
 pub use ledger::Ledger;
 pub use meter::Meter;
+pub use settle::free_abandoned_graphs;
