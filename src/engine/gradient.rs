@@ -1,8 +1,12 @@
 //! g_k: the gradient of one microbatch's loss, as one flat vector.
 
-use burn::tensor::Tensor;
+use burn::tensor::{Gradients, Tensor};
 
-use super::{loss::loss, microbatch::Microbatch, model::Network};
+use super::{
+    loss::loss,
+    microbatch::Microbatch,
+    model::{Mode, Network},
+};
 use crate::batch::TokenWeights;
 
 /// A forward that waits for its backward.
@@ -14,22 +18,16 @@ pub struct Forward {
 }
 
 impl Forward {
-    /// The forward of `microbatch` at `parameters`, a flat vector without autodiff.
-    pub fn new(network: &Network, parameters: &Tensor<1>, microbatch: &Microbatch, weights: TokenWeights) -> Self {
-        let leaves: Vec<Tensor<2>> = network
-            .ranges()
-            .into_iter()
-            .zip(network.tensors())
-            .map(|(range, (rows, columns))| {
-                parameters
-                    .clone()
-                    .slice([range])
-                    .reshape([rows, columns])
-                    .autodiff()
-                    .require_grad()
-            })
-            .collect();
-        let logits = network.logits(leaves.clone(), &microbatch.inputs);
+    /// The forward of `microbatch` at `parameters`, a flat vector without autodiff. `mode` is that of this forward.
+    pub fn new(
+        network: &Network,
+        parameters: &Tensor<1>,
+        microbatch: &Microbatch,
+        weights: TokenWeights,
+        mode: &mut Mode,
+    ) -> Self {
+        let leaves = leaves(network, parameters);
+        let logits = network.logits(leaves.clone(), &microbatch.inputs, mode);
         let loss = loss(logits, microbatch, weights);
         Self {
             loss_sum: loss.sum,
@@ -46,14 +44,52 @@ impl Forward {
     /// The gradient of the weighted loss sum with respect to all parameters, flat, in their order.
     pub fn backward(self) -> Tensor<1> {
         let mut gradients = self.objective.backward();
-        let flat = self.leaves.into_iter().map(|leaf| {
-            let [rows, columns] = leaf.dims();
-            match leaf.grad_remove(&mut gradients) {
-                Some(gradient) => gradient.reshape([rows * columns]),
-                // A tensor that the loss does not depend on.
-                None => Tensor::zeros([rows * columns], &leaf.device().without_autodiff()),
-            }
-        });
-        Tensor::cat(flat.collect(), 0)
+        flat(self.leaves, &mut gradients)
     }
+
+    /// One backward of `sum factor x loss` over forwards at the same parameters: the factors enter before it, as they do in a loop that
+    /// multiplies its loss. `None` without a forward.
+    pub fn backward_together(forwards: Vec<(Self, f64)>) -> Option<Tensor<1>> {
+        let mut all_leaves = Vec::new();
+        let objectives = forwards.into_iter().map(|(forward, factor)| {
+            all_leaves.push(forward.leaves);
+            forward.objective * factor
+        });
+        let mut gradients = objectives.reduce(|a, b| a + b)?.backward();
+        let each = all_leaves.into_iter().map(|leaves| flat(leaves, &mut gradients));
+        each.reduce(|a, b| a + b)
+    }
+}
+
+/// A forward for the sake of what it leaves in `mode`: no loss, and no backward.
+pub fn look(network: &Network, parameters: &Tensor<1>, microbatch: &Microbatch, mode: &mut Mode) {
+    let cut = network.ranges().into_iter().zip(network.tensors());
+    let tensors = cut.map(|(range, (rows, columns))| parameters.clone().slice([range]).reshape([rows, columns]));
+    network.logits(tensors.collect(), &microbatch.inputs, mode);
+}
+
+/// The parameters as the tensors of the network, each a leaf of a graph.
+fn leaves(network: &Network, parameters: &Tensor<1>) -> Vec<Tensor<2>> {
+    let cut = network.ranges().into_iter().zip(network.tensors());
+    cut.map(|(range, (rows, columns))| {
+        parameters
+            .clone()
+            .slice([range])
+            .reshape([rows, columns])
+            .autodiff()
+            .require_grad()
+    })
+    .collect()
+}
+
+fn flat(leaves: Vec<Tensor<2>>, gradients: &mut Gradients) -> Tensor<1> {
+    let flat = leaves.into_iter().map(|leaf| {
+        let [rows, columns] = leaf.dims();
+        match leaf.grad_remove(gradients) {
+            Some(gradient) => gradient.reshape([rows * columns]),
+            // A tensor that the loss does not depend on.
+            None => Tensor::zeros([rows * columns], &leaf.device().without_autodiff()),
+        }
+    });
+    Tensor::cat(flat.collect(), 0)
 }

@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::{gradient::Forward, microbatch::Microbatch, model::Network, replica::Replicas};
+use super::{gradient::Forward, microbatch::Microbatch, model::Network, numerics::Numerics, replica::Replicas};
 use crate::batch::{Convention, Counters, GroupFacts, GroupPlan, MicrobatchPlan, Schedule};
 use crate::setup::Optimizer;
 
@@ -12,6 +12,8 @@ pub struct Lane {
     pub convention: &'static Convention,
     /// Counts since the start.
     pub counters: Counters,
+    /// Precision, dropout and BatchNorm.
+    pub numerics: Numerics,
     network: Network,
     replicas: Replicas,
     schedule: Schedule,
@@ -60,6 +62,7 @@ impl Lane {
         Self {
             convention,
             counters: Counters::default(),
+            numerics: Numerics::default(),
             network,
             replicas: Replicas::new(replicas, parameters, rule),
             schedule,
@@ -93,7 +96,7 @@ impl Lane {
         self.replicas.parameters(replica)
     }
 
-    /// The forward of one microbatch. One without a supervised token needs none: its loss is 0 and so is its gradient.
+    /// The forward of one microbatch. One without a supervised token needs no graph: its loss is 0 and so is its gradient.
     pub fn forward(&mut self, plan: &MicrobatchPlan, microbatch: &Microbatch) {
         let now = self.replicas.parameters(0).clone();
         let seen = self
@@ -102,10 +105,16 @@ impl Lane {
             .take()
             .map_or_else(|| (now.clone(), now.clone()), |(first, _)| (first, now.clone()));
         self.group.seen = Some(seen);
-        self.group.waiting = (plan.facts.supervised > 0).then(|| {
-            let parameters = self.replicas.parameters(plan.facts.replica);
-            Forward::new(&self.network, parameters, microbatch, self.convention.token_weights)
-        });
+        let replica = plan.facts.replica;
+        let parameters = self.replicas.parameters(replica);
+        if plan.facts.supervised == 0 {
+            self.numerics.pass_by(&self.network, parameters, replica, microbatch);
+            return;
+        }
+        let mut mode = self.numerics.mode(&self.network, replica, microbatch);
+        let weights = self.convention.token_weights;
+        self.group.waiting = Some(Forward::new(&self.network, parameters, microbatch, weights, &mut mode));
+        self.numerics.saw(replica, &mut mode);
     }
 
     /// S of the microbatch whose backward is due.

@@ -62,6 +62,13 @@ impl Group {
         }
     }
 
+    /// Refuses what some lane cannot compute, before anything is computed.
+    pub(super) fn refuse(&self, lanes: &[Lane]) -> Result<(), Fault> {
+        lanes
+            .iter()
+            .try_for_each(|lane| lane.numerics.refuse(&self.view(lane).plan))
+    }
+
     pub(super) fn plan(&self) -> &GroupPlan {
         &self.split.plan
     }
@@ -168,6 +175,7 @@ impl Group {
             let Some((plan, _)) = self.work_of(lane) else { continue };
             let slot = &mut made[usize::from(lane.convention.pass == Pass::Whole)];
             let microbatch = slot.get_or_insert_with(|| Microbatch::new(device, PaddedBatch::of(examples, &plan.ids)));
+            lane.numerics.enter_epoch(self.split.plan.epoch);
             lane.forward(plan, microbatch);
         }
     }
@@ -205,7 +213,7 @@ impl Group {
             gradient_norm: f64::NAN,
             clip_norms: Vec::new(),
             scale: None,
-            batch_norm: None,
+            batch_norm: lane.numerics.row(),
             rate,
             counters: lane.counters,
             checksums: None,
@@ -227,7 +235,11 @@ impl Group {
         let slots: Vec<Slots> = asked
             .map(|(i, (lane, reduced))| ask(&mut readback, lane, reduced, first().filter(|_| i > 0), whole))
             .collect();
+        let norms: Vec<_> = lanes.iter().map(|lane| lane.numerics.ask(&mut readback)).collect();
         let values = readback.read().await?;
+        for (lane, slots) in lanes.iter_mut().zip(norms) {
+            lane.numerics.answer(&values, slots);
+        }
         let mut numbers: Vec<Numbers> = Vec::new();
         for (slots_of_lane, reduced) in slots.iter().zip(&reduced) {
             let first = slots.first().zip(numbers.first().map(|first| first.gradient_norm));
@@ -276,7 +288,7 @@ impl Group {
                 gradient_norm: numbers.gradient_norm,
                 clip_norms: Vec::new(),
                 scale: None,
-                batch_norm: None,
+                batch_norm: lane.numerics.row(),
                 rate,
                 counters: lane.counters,
                 checksums: numbers.checksums,

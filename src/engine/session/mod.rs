@@ -9,7 +9,7 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{Device, init, lane::Lane, memory::Ledger, model::Network, probe, readback::Readback};
+use super::{Device, init, lane::Lane, memory::Ledger, model::Network, numerics::Numerics, probe, readback::Readback};
 use crate::{
     batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass},
     data::{Corpus, DataError},
@@ -78,7 +78,7 @@ impl Session {
     /// Makes the first parameters of every lane. Nothing is computed yet.
     pub fn new(device: &Device, setup: &Setup, corpus: Corpus) -> Result<Self, Fault> {
         let ledger = Ledger::of_model(device, setup.memory_limit);
-        let network = Network::new(setup.model, corpus.vocabulary.characters.len() + 1);
+        let network = Network::of(setup, corpus.vocabulary.size());
         let start = init::parameters(&network, &setup.start, &corpus.vocabulary, setup.seed).map_err(Fault::Data)?;
         Self::build(device, setup, corpus.examples, network, start, ledger)
     }
@@ -113,7 +113,9 @@ impl Session {
                 Pass::AsSplit => setup.split.replicas.get(),
                 Pass::Whole => 1,
             };
-            Lane::new(convention, network, &start, replicas, setup.optimizer, setup.schedule)
+            let mut lane = Lane::new(convention, network, &start, replicas, setup.optimizer, setup.schedule);
+            lane.numerics = Numerics::new(setup, &network, replicas, &device);
+            lane
         };
         let lanes: Vec<Lane> = setup.lanes.iter().map(lane).collect();
         let examples: Arc<[Example]> = examples.into();
@@ -298,7 +300,9 @@ impl Session {
             return Ok(Advance::Finished);
         };
         let plan = next.plan.clone();
-        self.group = Some(Box::new(Group::new(next.plan, next.dropped, &self.examples)));
+        let group = Group::new(next.plan, next.dropped, &self.examples);
+        group.refuse(&self.lanes)?;
+        self.group = Some(Box::new(group));
         Ok(Advance::Began(plan))
     }
 }
