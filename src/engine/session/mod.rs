@@ -158,7 +158,7 @@ impl Session {
             barren: 0,
             network,
             ledger,
-            rows_apart: setup.batch_norm.is_none() && setup.dropout.is_none(),
+            rows_apart: probe::rows_apart(setup),
             memory_limit: setup.memory_limit,
         })
     }
@@ -179,10 +179,20 @@ impl Session {
         ) else {
             return Err(Fault::InsideGroup);
         };
+        // Lanes that work alike draw the same masks; one that works as the probe does knows which are due.
+        let [split, whole] = [Pass::AsSplit, Pass::Whole].map(|pass| {
+            let alike = self.lanes.iter().find(|lane| lane.convention.pass == pass);
+            let mut numerics = alike.unwrap_or(lane).numerics.clone();
+            numerics.enter_epoch(plan.epoch);
+            numerics
+        });
+        split.refuse(plan)?;
         let subject = probe::Subject {
             device: &self.device,
             network: &self.network,
             parameters: lane.parameters(0),
+            split: &split,
+            whole: &whole,
             rows_apart: self.rows_apart,
             memory_limit: self.memory_limit,
         };
