@@ -1,6 +1,8 @@
 // Causal softmax attention, head by head: mixed = softmax(q k^T / sqrt(size)) v over the positions up to the query's own.
 // One thread a query and head; no workgroup memory and no barriers.
 
+#import shared/softmax
+
 // rows * columns x 3 * width: queries, keys, values.
 @group(0) @binding(0) var<storage, read_write> qkv: array<f32>;
 // Query and head, then key.
@@ -23,35 +25,13 @@ fn main(
     if index >= sizes[0] * columns * heads {
         return;
     }
-    let width = heads * size;
-    let t = index / heads;
-    let h = index % heads;
-    let first = t - t % columns;
-    let query = t * 3u * width + h * size;
-    let scores = index * columns;
-    let scale = 1.0 / sqrt(f32(size));
-    var largest = -3.0e38;
-    for (var k = first; k <= t; k++) {
-        let key = k * 3u * width + width + h * size;
-        var score = 0.0;
-        for (var i = 0u; i < size; i++) {
-            score += qkv[query + i] * qkv[key + i];
-        }
-        score *= scale;
-        probabilities[scores + k - first] = score;
-        largest = max(largest, score);
-    }
-    var sum = 0.0;
-    for (var k = first; k <= t; k++) {
-        let e = exp(probabilities[scores + k - first] - largest);
-        probabilities[scores + k - first] = e;
-        sum += e;
-    }
+    let q = query_of(index, columns, heads, size);
+    let sum = exponentials(q);
     for (var i = 0u; i < size; i++) {
         var value = 0.0;
-        for (var k = first; k <= t; k++) {
-            value += probabilities[scores + k - first] * qkv[k * 3u * width + 2u * width + h * size + i];
+        for (var k = q.first; k <= q.t; k++) {
+            value += probabilities[q.scores + k - q.first] * qkv[k * 3u * q.width + 2u * q.width + q.head + i];
         }
-        mixed[t * width + h * size + i] = value / sum;
+        mixed[q.t * q.width + q.head + i] = value / sum;
     }
 }

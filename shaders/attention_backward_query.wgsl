@@ -1,6 +1,8 @@
 // The first half of attention's backward: probabilities and the gradients of the scores, for attention_backward_key.wgsl, and the
 // gradient of the queries. One thread a query and head; no barriers.
 
+#import shared/softmax
+
 @group(0) @binding(0) var<storage, read_write> qkv: array<f32>;
 // rows * columns x width.
 @group(0) @binding(1) var<storage, read_write> d_mixed: array<f32>;
@@ -26,52 +28,31 @@ fn main(
     if index >= sizes[0] * columns * heads {
         return;
     }
-    let width = heads * size;
-    let t = index / heads;
-    let h = index % heads;
-    let first = t - t % columns;
-    let query = t * 3u * width + h * size;
-    let scores = index * columns;
+    let q = query_of(index, columns, heads, size);
+    let sum = exponentials(q);
     let scale = 1.0 / sqrt(f32(size));
-    var largest = -3.0e38;
-    for (var k = first; k <= t; k++) {
-        let key = k * 3u * width + width + h * size;
-        var score = 0.0;
-        for (var i = 0u; i < size; i++) {
-            score += qkv[query + i] * qkv[key + i];
-        }
-        score *= scale;
-        probabilities[scores + k - first] = score;
-        largest = max(largest, score);
-    }
-    var sum = 0.0;
-    for (var k = first; k <= t; k++) {
-        let e = exp(probabilities[scores + k - first] - largest);
-        probabilities[scores + k - first] = e;
-        sum += e;
-    }
     // The mean slope under the probabilities is what softmax takes away.
     var mean = 0.0;
-    for (var k = first; k <= t; k++) {
-        let p = probabilities[scores + k - first] / sum;
-        probabilities[scores + k - first] = p;
-        let value = k * 3u * width + 2u * width + h * size;
+    for (var k = q.first; k <= q.t; k++) {
+        let p = probabilities[q.scores + k - q.first] / sum;
+        probabilities[q.scores + k - q.first] = p;
+        let value = k * 3u * q.width + 2u * q.width + q.head;
         var d = 0.0;
         for (var i = 0u; i < size; i++) {
-            d += d_mixed[t * width + h * size + i] * qkv[value + i];
+            d += d_mixed[q.t * q.width + q.head + i] * qkv[value + i];
         }
-        d_scores[scores + k - first] = d;
+        d_scores[q.scores + k - q.first] = d;
         mean += p * d;
     }
-    for (var k = first; k <= t; k++) {
-        let at = scores + k - first;
+    for (var k = q.first; k <= q.t; k++) {
+        let at = q.scores + k - q.first;
         d_scores[at] = scale * probabilities[at] * (d_scores[at] - mean);
     }
     for (var i = 0u; i < size; i++) {
         var d = 0.0;
-        for (var k = first; k <= t; k++) {
-            d += d_scores[scores + k - first] * qkv[k * 3u * width + width + h * size + i];
+        for (var k = q.first; k <= q.t; k++) {
+            d += d_scores[q.scores + k - q.first] * qkv[k * 3u * q.width + q.width + q.head + i];
         }
-        d_qkv[query + i] = d;
+        d_qkv[q.t * 3u * q.width + q.head + i] = d;
     }
 }

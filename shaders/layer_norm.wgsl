@@ -1,5 +1,7 @@
 // y = (x - mean) / sqrt(variance + 1e-5) * gain + bias, row by row. One thread a row; no workgroup memory and no barriers.
 
+#import shared/moments
+
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> gain: array<f32>;
 @group(0) @binding(2) var<storage, read_write> bias: array<f32>;
@@ -20,17 +22,8 @@ fn main(
     }
     let first = index * width;
     let end = first + width;
-    var mean = 0.0;
+    let row = moments(first, end);
     for (var i = first; i < end; i++) {
-        mean += x[i];
-    }
-    mean /= f32(width);
-    var variance = 0.0;
-    for (var i = first; i < end; i++) {
-        variance += (x[i] - mean) * (x[i] - mean);
-    }
-    let inverse = 1.0 / sqrt(variance / f32(width) + 1e-5);
-    for (var i = first; i < end; i++) {
-        y[i] = (x[i] - mean) * inverse * gain[i - first] + bias[i - first];
+        y[i] = (x[i] - row.mean) * row.inverse * gain[i - first] + bias[i - first];
     }
 }

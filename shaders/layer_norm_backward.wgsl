@@ -1,6 +1,8 @@
 // The gradient of LayerNorm's input, and its normalised values for layer_norm_backward_gain.wgsl. One thread a row; no barriers.
 // With s = d_y * gain: d_x = (s - mean(s) - normed * mean(s * normed)) / sqrt(variance + 1e-5).
 
+#import shared/moments
+
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> gain: array<f32>;
 @group(0) @binding(2) var<storage, read_write> d_y: array<f32>;
@@ -22,20 +24,11 @@ fn main(
     }
     let first = index * width;
     let end = first + width;
-    var mean = 0.0;
-    for (var i = first; i < end; i++) {
-        mean += x[i];
-    }
-    mean /= f32(width);
-    var variance = 0.0;
-    for (var i = first; i < end; i++) {
-        variance += (x[i] - mean) * (x[i] - mean);
-    }
-    let inverse = 1.0 / sqrt(variance / f32(width) + 1e-5);
+    let row = moments(first, end);
     var mean_s = 0.0;
     var along = 0.0;
     for (var i = first; i < end; i++) {
-        let value = (x[i] - mean) * inverse;
+        let value = (x[i] - row.mean) * row.inverse;
         normed[i] = value;
         let s = d_y[i] * gain[i - first];
         mean_s += s;
@@ -44,6 +37,6 @@ fn main(
     mean_s /= f32(width);
     along /= f32(width);
     for (var i = first; i < end; i++) {
-        d_x[i] = inverse * (d_y[i] * gain[i - first] - mean_s - normed[i] * along);
+        d_x[i] = row.inverse * (d_y[i] * gain[i - first] - mean_s - normed[i] * along);
     }
 }

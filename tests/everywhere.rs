@@ -62,6 +62,7 @@ fn a_gradient_is_the_same_to_twelve_digits() {
         vocab: 5,
         embed: 2,
         hidden: 3,
+        batch_norm: false,
     };
     let parameters: Vec<f64> = (0..shape.parameters())
         .map(|i| f64::from(u8::try_from(i % 7).unwrap_or(0)) / 8.0 - 0.375)

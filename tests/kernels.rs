@@ -7,10 +7,12 @@
     reason = "a broken premise must fail its test at once"
 )]
 
+#[path = "support/half_twins.rs"]
+mod half_twins;
 #[path = "support/loss_twins.rs"]
 mod loss_twins;
 
-use microbatch_lab::engine::{Device, loss};
+use microbatch_lab::engine::{Device, loss, model::layers};
 
 #[test]
 fn the_twin_of_the_token_loss_equals_the_oracle() {
@@ -19,5 +21,14 @@ fn the_twin_of_the_token_loss_equals_the_oracle() {
         "twin",
         1e-6,
         loss::reference,
+    ));
+}
+
+#[test]
+fn the_twin_of_rounding_to_half_precision_equals_its_definition() {
+    pollster::block_on(half_twins::equals_definition(
+        &Device::flex(),
+        "twin",
+        layers::twin::half,
     ));
 }

@@ -145,3 +145,44 @@ fn fewer_examples_than_a_group_takes_are_still_checked() {
         (CheckKind::SameExamples, 3.0, 3.0)
     );
 }
+
+/// What equal m x A x D does not promise: with dropout and BatchNorm a split is not the full batch, and the oracle says that it was
+/// computed rightly all the same.
+#[test]
+fn dropout_and_batch_norm_are_off_the_full_batch_and_on_the_oracle() {
+    let mlp = (Key::Model, "token_mlp");
+    for (what, changes, agrees) in [
+        ("BatchNorm", &[mlp, (Key::BatchNorm, "yes")][..], false),
+        ("dropout in a stream", &[mlp, (Key::Dropout, "0.3")], false),
+        (
+            "dropout in a stream",
+            &[(Key::Model, "transformer"), (Key::Dropout, "0.3")],
+            false,
+        ),
+        (
+            "dropout by example",
+            &[mlp, (Key::Dropout, "0.3"), (Key::DropoutOrder, "by_example")],
+            true,
+        ),
+    ] {
+        let lanes = [ONE, (Key::Lanes, "token_weighted,full_batch,example_mean")];
+        let report = report(&setup(&[&lanes, changes].concat()));
+        for lane in 0..3 {
+            let failed = failed(&report, Some(lane));
+            assert!(!failed.contains("OracleAgreement"), "{what}: {report:#?}");
+            let expected = if lane == 0 { !agrees } else { lane == 2 };
+            assert_eq!(
+                failed.contains("FullBatchAgreement"),
+                expected,
+                "{what}, lane {lane}: {report:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn half_precision_is_checked_without_an_oracle() {
+    let report = report(&setup(&[ONE, (Key::Precision, "f16"), (Key::Lanes, "token_weighted")]));
+    let has = |kind| report.checks.iter().any(|check| check.kind == kind);
+    assert!(has(CheckKind::FullBatchAgreement) && !has(CheckKind::OracleAgreement));
+}

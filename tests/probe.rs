@@ -29,9 +29,9 @@ use microbatch_lab::{
         convention::TABLE,
         oracle::{Contribution, combine, cosine, norm, relative_l2, token_weights},
     },
-    engine::{Advance, Device, Session, model::Network, probe},
+    engine::{Advance, Device, Session, model::Network, numerics::Numerics, probe},
     protocol::{Fault, GroupRow, ProbeReport, ProbeRow},
-    setup::{Key, Setup},
+    setup::{Key, Precision, Setup},
 };
 use pollster::block_on;
 use short_run::{corpus, setup};
@@ -176,6 +176,8 @@ fn probe_of_group(network: &golden::Network, group: &Group, whole: &Group, rows_
         device: &device,
         network: &Network::TokenMlp(network.shape),
         parameters: &flat(&network.parameters, &device),
+        split: &Numerics::default(),
+        whole: &Numerics::default(),
         rows_apart,
         memory_limit: u64::MAX,
     };
@@ -395,4 +397,56 @@ fn where_nothing_counts_bytes_none_are_told() {
         &say,
     ));
     assert_eq!(report, Err(Fault::MemoryNotMeasured));
+}
+
+const MLP: (Key, &str) = (Key::Model, "token_mlp");
+
+/// Lanes of one group at the same parameters, against the probe of that group: masks, statistics and roundings are those that the lanes
+/// meet, and looking leaves them due.
+#[test]
+fn the_probe_foretells_lanes_with_dropout_batch_norm_and_half_precision() {
+    for changes in [
+        &[MLP, (Key::BatchNorm, "yes")][..],
+        &[MLP, (Key::Dropout, "0.3")],
+        &[MLP, (Key::Dropout, "0.3"), (Key::DropoutOrder, "by_example")],
+        &[(Key::Dropout, "0.3")],
+        &[
+            MLP,
+            (Key::Precision, "f16"),
+            (Key::LossScale, "dynamic"),
+            (Key::InitScale, "1024"),
+        ],
+    ] {
+        let lanes = [
+            (Key::Lanes, "token_weighted,full_batch,mean_of_means,example_mean"),
+            (Key::Lengths, "two_humped"),
+            (Key::Budget, "2"),
+        ];
+        let setup = setup(&[&lanes, changes].concat());
+        let (report, mut session) = probe_of_run(&setup, 0);
+        let again = block_on(session.probe()).unwrap();
+        assert_eq!(format!("{:?}", report.rows), format!("{:?}", again.rows), "{changes:?}");
+        let ended = group(&mut session);
+        // In half precision a factor before the backward moves what is rounded.
+        let room = if setup.precision == Precision::F16 {
+            1e-2
+        } else {
+            TOLERANCE
+        };
+        for (rule, lane) in setup.lanes.iter().zip(&ended.lanes) {
+            let (ours, lanes) = (row(&report, rule.convention).gradient_norm, lane.gradient_norm);
+            assert!(
+                (ours - lanes).abs() <= room * lanes,
+                "{changes:?}, {:?}: {ours} against {lanes}",
+                rule.convention
+            );
+        }
+        let full = report
+            .rows
+            .iter()
+            .find(|row| row.convention == ConventionId::TokenWeighted)
+            .unwrap();
+        let parts = !probe::rows_apart(&setup);
+        assert_eq!(full.relative_l2 > 1e-3, parts, "{changes:?}: {}", full.relative_l2);
+    }
 }

@@ -1,10 +1,15 @@
-//! Every shader parses, validates and has one entry point, checked without a GPU; all failures in one report.
+//! Every shader parses, validates and has one entry point, its imports resolved as for a device, checked without a GPU; all failures in one
+//! report.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     reason = "a broken premise must fail its test at once"
 )]
+
+// No word of burn in it, so that what resolves imports for a device is tried here.
+#[path = "../src/engine/kernels/import.rs"]
+mod import;
 
 use std::{fs, path::Path};
 
@@ -17,7 +22,10 @@ fn every_shader_is_valid() {
     let mut checked = 0;
     for path in shaders(folder) {
         let source = fs::read_to_string(&path).unwrap();
-        if let Err(failure) = check(&source) {
+        if path.starts_with(folder.join("shared")) {
+            continue;
+        }
+        if let Err(failure) = check(&import::resolved(&source)) {
             failures.push(format!("{}: {failure}", path.strip_prefix(folder).unwrap().display()));
         }
         checked += 1;
@@ -29,6 +37,38 @@ fn every_shader_is_valid() {
         failures.len(),
         failures.join("\n")
     );
+}
+
+/// What is shared lies in shaders/shared, has a name in the table, and is shared by two at least.
+#[test]
+fn every_shared_file_is_imported() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders"));
+    let names: Vec<String> = shaders(&folder.join("shared"))
+        .iter()
+        .map(|path| format!("shared/{}", path.file_stem().unwrap().to_string_lossy()))
+        .collect();
+    assert_eq!(names, import::SHARED.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    let sources: Vec<String> = shaders(folder)
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    for name in names {
+        let line = format!("#import {name}");
+        let users = sources
+            .iter()
+            .filter(|source| source.lines().any(|l| l == line))
+            .count();
+        assert!(users > 1, "{name} is imported by {users} files");
+    }
+}
+
+#[test]
+fn an_unknown_import_is_no_valid_shader() {
+    let entry = "@compute @workgroup_size(1)\nfn main() {}\n";
+    assert_eq!(check(&import::resolved(entry)), Ok(()));
+    assert!(check(&import::resolved(&format!("#import shared/nothing\n{entry}"))).is_err());
+    let used = format!("#import shared/erf\n{entry}fn f() -> f32 {{ return erf(1.0); }}\n");
+    assert_eq!(check(&import::resolved(&used)), Ok(()));
 }
 
 fn shaders(folder: &Path) -> Vec<std::path::PathBuf> {

@@ -7,9 +7,14 @@
     reason = "a broken premise must fail its test at once"
 )]
 
+#[path = "support/bench.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod bench;
 #[path = "support/golden.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
 mod golden;
+#[path = "support/half_twins.rs"]
+mod half_twins;
 #[path = "support/layer_twins.rs"]
 mod layer_twins;
 #[path = "support/loss_twins.rs"]
@@ -26,8 +31,13 @@ mod short_run;
 
 use std::cell::RefCell;
 
+use bench::{Bench, assert_near};
 use golden::{Golden, Network};
 use microbatch_lab::{
+    batch::{
+        dropout::by_example,
+        oracle::{Numerics, relative_l2},
+    },
     engine::{self, Device, Session, WarmUp, kernels, loss},
     setup::{Key, Preset, parse::parse},
 };
@@ -107,6 +117,45 @@ fn golden(text: &str) -> Golden {
 
 fn network() -> Network {
     Network::of(&serde_json::from_str(include_str!("golden/model.json")).expect("a model"))
+}
+
+#[wasm_bindgen_test]
+async fn rounding_to_half_precision_is_exact() {
+    half_twins::equals_definition(&device().await, "kernel", kernels::half::half).await;
+}
+
+/// In half precision a rough tanh or exp now and then crosses a boundary between two numbers, 2^-10 apart; rounding itself changes 3e-4.
+const HALF: f64 = 1e-4;
+
+#[wasm_bindgen_test]
+async fn batch_norm_dropout_and_half_precision_equal_their_oracles() {
+    let device = device().await;
+    for (model, batch_norm, precision) in [
+        ("token_mlp", "yes", "f32"),
+        ("transformer", "no", "f32"),
+        ("token_mlp", "yes", "f16"),
+        ("transformer", "no", "f16"),
+    ] {
+        let bench = Bench::new(
+            &device,
+            &[
+                (Key::Model, model),
+                (Key::BatchNorm, batch_norm),
+                (Key::Precision, precision),
+                (Key::Dropout, "0.25"),
+                (Key::DropoutOrder, "by_example"),
+            ],
+        );
+        let batch = bench.batch(0..5);
+        let places = (0..).zip(bench.network.dropout_widths());
+        let mask = |(place, width)| by_example(bench.setup.seed, 0.25, &batch, 0, place, width);
+        let masks: Vec<Vec<f64>> = places.map(mask).collect();
+        let half = precision == "f16";
+        let ours = bench.gradient(&mut bench.numerics(1), 0, &batch, 1.0).await;
+        let expected = bench.oracle(Numerics { half, masks: &masks }, &batch, 1.0);
+        let what = format!("{model}, {precision}");
+        assert_near(&what, &ours, &expected, if half { HALF } else { GRADIENT });
+    }
 }
 
 #[wasm_bindgen_test]

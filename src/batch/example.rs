@@ -13,6 +13,11 @@ pub const PAD_ID: u32 = 0;
 #[serde(transparent)]
 pub struct ExampleId(pub u32);
 
+/// Whether this token stands for something, and does not only fill a row.
+pub const fn holds_token(token: u32) -> bool {
+    token != PAD_ID
+}
+
 /// A token sequence and what is scored at each of its positions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {

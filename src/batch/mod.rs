@@ -5,6 +5,7 @@
 pub mod clip;
 pub mod convention;
 pub mod counters;
+pub mod dropout;
 pub mod empty_mean;
 pub mod example;
 pub mod facts;

@@ -5,7 +5,7 @@ use burn::tensor::{Gradients, Tensor};
 use super::{
     loss::{loss, mean_of_nothing},
     microbatch::Microbatch,
-    model::Network,
+    model::{Mode, Network},
 };
 use crate::batch::TokenWeights;
 
@@ -18,10 +18,16 @@ pub struct Forward {
 }
 
 impl Forward {
-    /// The forward of `microbatch` at `parameters`, a flat vector without autodiff.
-    pub fn new(network: &Network, parameters: &Tensor<1>, microbatch: &Microbatch, weights: TokenWeights) -> Self {
+    /// The forward of `microbatch` at `parameters`, a flat vector without autodiff. `mode` is that of this forward.
+    pub fn new(
+        network: &Network,
+        parameters: &Tensor<1>,
+        microbatch: &Microbatch,
+        weights: TokenWeights,
+        mode: &mut Mode,
+    ) -> Self {
         let leaves = leaves(network, parameters);
-        let logits = network.logits(leaves.clone(), &microbatch.inputs);
+        let logits = network.logits(leaves.clone(), &microbatch.inputs, mode);
         let loss = loss(logits, microbatch, weights);
         Self {
             loss_sum: loss.sum,
@@ -32,9 +38,9 @@ impl Forward {
 
     /// The forward of a microbatch without any supervised token, its mean written by hand: every position enters, weighted by 0 / 0, which
     /// the device computes.
-    pub fn of_nothing(network: &Network, parameters: &Tensor<1>, microbatch: &Microbatch) -> Self {
+    pub fn of_nothing(network: &Network, parameters: &Tensor<1>, microbatch: &Microbatch, mode: &mut Mode) -> Self {
         let leaves = leaves(network, parameters);
-        let logits = network.logits(leaves.clone(), &microbatch.inputs);
+        let logits = network.logits(leaves.clone(), &microbatch.inputs, mode);
         let loss = mean_of_nothing(logits, microbatch);
         Self {
             loss_sum: loss.sum,
@@ -66,6 +72,13 @@ impl Forward {
         let each = all_leaves.into_iter().map(|leaves| flat(leaves, &mut gradients));
         each.reduce(|a, b| a + b)
     }
+}
+
+/// A forward for the sake of what it leaves in `mode`: no loss, and no backward.
+pub fn look(network: &Network, parameters: &Tensor<1>, microbatch: &Microbatch, mode: &mut Mode) {
+    let cut = network.ranges().into_iter().zip(network.tensors());
+    let tensors = cut.map(|(range, (rows, columns))| parameters.clone().slice([range]).reshape([rows, columns]));
+    network.logits(tensors.collect(), &microbatch.inputs, mode);
 }
 
 /// The parameters as the tensors of the network, each a leaf of a graph.

@@ -16,8 +16,8 @@ const STREAM: u64 = 0x1417;
 
 /// Flat first parameters of `network`.
 ///
-/// The token MLP starts as torch's layers do: embedding N(0, 1), Linear uniform within 1 / sqrt(inputs), biases likewise. The transformer
-/// starts N(0, 0.02) with biases 0 and gains 1.
+/// The token MLP starts as torch's layers do: embedding N(0, 1), Linear uniform within 1 / sqrt(inputs), biases likewise, BatchNorm
+/// weight 1 and bias 0. The transformer starts N(0, 0.02) with biases 0 and gains 1.
 pub fn parameters(network: &Network, start: &Start, vocabulary: &Vocabulary, seed: u32) -> Result<Vec<f32>, DataError> {
     let mut rng = Pcg64::seed_from_u64(STREAM << 32 | u64::from(seed));
     let mut values = match network {
@@ -25,6 +25,10 @@ pub fn parameters(network: &Network, start: &Start, vocabulary: &Vocabulary, see
             let (embed, hidden) = (shape.embed as f64, shape.hidden as f64);
             let mut all = normal(&mut rng, shape.vocab * shape.embed, 1.0);
             all.extend(uniform(&mut rng, shape.hidden * (shape.embed + 1), 1.0 / embed.sqrt()));
+            if shape.batch_norm {
+                all.extend(std::iter::repeat_n(1.0, shape.hidden));
+                all.extend(std::iter::repeat_n(0.0, shape.hidden));
+            }
             all.extend(uniform(&mut rng, shape.vocab * (shape.hidden + 1), 1.0 / hidden.sqrt()));
             all
         }

@@ -3,7 +3,13 @@
 use burn::tensor::Tensor;
 
 use super::{
-    gradient::Forward, microbatch::Microbatch, model::Network, replica::Replicas, settings::Settings, update::Reduced,
+    gradient::Forward,
+    microbatch::Microbatch,
+    model::{Mode, Network},
+    numerics::Numerics,
+    replica::Replicas,
+    settings::Settings,
+    update::Reduced,
 };
 use crate::batch::{
     Convention, Counters, GroupFacts, GroupPlan, MicrobatchPlan, Recipe, TokenWeights,
@@ -19,6 +25,8 @@ pub struct Lane {
     pub recipe: Recipe,
     /// Counts since the start.
     pub counters: Counters,
+    /// Precision, dropout and BatchNorm.
+    pub numerics: Numerics,
     pub(super) replicas: Replicas,
     pub(super) settings: Settings,
     pub(super) scaler: Option<Scaler>,
@@ -66,6 +74,7 @@ impl Lane {
             convention,
             recipe,
             counters: Counters::default(),
+            numerics: Numerics::default(),
             replicas: Replicas::new(replicas, parameters, settings.optimizer),
             scaler: settings.loss_scale.map(Scaler::new),
             settings,
@@ -125,8 +134,8 @@ impl Lane {
         };
     }
 
-    /// The forward of one microbatch. One without a supervised token needs none, unless its mean is written by hand: its loss is 0 and so is
-    /// its gradient.
+    /// The forward of one microbatch. One without a supervised token needs no graph, unless its mean is written by hand: its loss is 0 and so
+    /// is its gradient.
     pub fn forward(&mut self, plan: &MicrobatchPlan, facts: &GroupFacts, microbatch: &Microbatch) {
         let now = self.replicas.parameters(0).clone();
         let first = self.group.seen.take().map_or_else(|| now.clone(), |(first, _)| first);
@@ -134,19 +143,30 @@ impl Lane {
         let k = &plan.facts;
         let parameters = self.replicas.parameters(k.replica);
         let by_hand = self.recipe.empty_mean.enters_ignored() && self.convention.is_mean_of_none(facts, k);
-        let forward = || {
+        if k.supervised == 0 && !by_hand {
+            self.numerics.pass_by(&self.network, parameters, k.replica, microbatch);
+            return;
+        }
+        let forward = |mode: &mut Mode| {
             if by_hand {
-                Forward::of_nothing(&self.network, parameters, microbatch)
+                Forward::of_nothing(&self.network, parameters, microbatch, mode)
             } else {
-                Forward::new(&self.network, parameters, microbatch, self.convention.token_weights)
+                Forward::new(
+                    &self.network,
+                    parameters,
+                    microbatch,
+                    self.convention.token_weights,
+                    mode,
+                )
             }
         };
-        self.group.waiting = (k.supervised > 0 || by_hand).then(forward);
-        // A backward uses its graph up, so the one that is kept is a graph of its own.
-        if self.recipe.graph == Graph::Retained && self.group.waiting.is_some() {
-            let kept = forward();
-            self.retained.push(kept);
+        let mut mode = self.numerics.mode(&self.network, k.replica, microbatch);
+        // A backward uses its graph up, so the one that is kept is a graph of its own, made the same way.
+        if self.recipe.graph == Graph::Retained {
+            self.retained.push(forward(&mut mode.clone()));
         }
+        self.group.waiting = Some(forward(&mut mode));
+        self.numerics.saw(k.replica, &mut mode);
     }
 
     /// S of the microbatch whose backward is due.

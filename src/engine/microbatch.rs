@@ -5,12 +5,14 @@ use std::cell::OnceCell;
 use burn::tensor::{Int, Tensor, TensorData};
 
 use super::Device;
-use crate::batch::{IGNORE_INDEX, PaddedBatch, TokenWeights, oracle::token_weights};
+use crate::batch::{IGNORE_INDEX, PaddedBatch, TokenWeights, example::holds_token, oracle::token_weights};
 
 /// What a network looks at.
 pub struct Inputs {
     /// Tokens, rows x width.
     pub tokens: Tensor<2, Int>,
+    /// Which positions hold a token.
+    pub real: Real,
     later: OnceCell<Tensor<2>>,
 }
 
@@ -24,6 +26,45 @@ impl Inputs {
             let values: Vec<f32> = (0..width).flat_map(row).collect();
             Tensor::from_data(TensorData::new(values, [width, width]), &self.tokens.device())
         })
+    }
+}
+
+/// The positions that hold a token. Tensors are made when a network first asks.
+pub struct Real {
+    each: Vec<bool>,
+    device: Device,
+    picks: OnceCell<Tensor<2>>,
+    ones: OnceCell<Tensor<2>>,
+}
+
+impl Real {
+    /// `each` says it of every position.
+    pub fn new(device: &Device, each: Vec<bool>) -> Self {
+        Self {
+            each,
+            device: device.clone(),
+            picks: OnceCell::new(),
+            ones: OnceCell::new(),
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.each.iter().filter(|&&real| real).count()
+    }
+
+    /// 1 x positions: 1 for these, 0 for padding.
+    pub fn picks(&self) -> &Tensor<2> {
+        self.picks.get_or_init(|| {
+            let values: Vec<f32> = self.each.iter().map(|&real| f32::from(u8::from(real))).collect();
+            Tensor::from_data(TensorData::new(values, [1, self.each.len()]), &self.device)
+        })
+    }
+
+    /// positions x 1: 1 everywhere.
+    pub fn ones(&self) -> &Tensor<2> {
+        self.ones
+            .get_or_init(|| Tensor::ones([self.each.len(), 1], &self.device))
     }
 }
 
@@ -62,6 +103,7 @@ impl Microbatch {
         Self {
             inputs: Inputs {
                 tokens: Tensor::from_data(TensorData::new(tokens, [rows, width]), device),
+                real: Real::new(device, batch.tokens.iter().map(|&token| holds_token(token)).collect()),
                 later: OnceCell::new(),
             },
             targets: Targets {
@@ -71,6 +113,16 @@ impl Microbatch {
             host: batch,
             device: device.clone(),
         }
+    }
+
+    /// The batch as it was before it went to the device.
+    pub fn host(&self) -> &PaddedBatch {
+        &self.host
+    }
+
+    /// Where it is.
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// What each position's loss is multiplied by before it is summed and sent back.

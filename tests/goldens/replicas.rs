@@ -201,7 +201,8 @@ fn empty_alone(network: &Network, case: &Case) -> Vec<f64> {
     let start: Vec<f32> = network.parameters.iter().map(|&x| x as f32).collect();
     let length = start.len();
     let start = Tensor::<1>::from_data(TensorData::new(start, [length]), &device);
-    let forward = Forward::of_nothing(&model::Network::TokenMlp(network.shape), &start, &microbatch);
+    let network = model::Network::TokenMlp(network.shape);
+    let forward = Forward::of_nothing(&network, &start, &microbatch, &mut model::Mode::default());
     let gradient = pollster::block_on(read(&forward.backward())).expect("read");
     gradient.into_iter().map(f64::from).collect()
 }

@@ -9,6 +9,7 @@ mod support;
 mod batch_norm;
 mod clipping;
 mod factorization;
+mod finite_differences;
 mod grad_case;
 mod grad_scaler;
 mod no_sync;

@@ -126,6 +126,7 @@ impl Network {
             vocab: size("vocab"),
             embed: size("embed"),
             hidden: size("hidden"),
+            batch_norm: false,
         };
         assert_eq!(parameters.len(), shape.parameters());
         Self {

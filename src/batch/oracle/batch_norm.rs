@@ -1,5 +1,8 @@
 //! Batch normalisation over rows, as torch.nn.BatchNorm1d: statistics of each microbatch, running ones beside them.
 
+/// torch's default.
+pub const BATCH_NORM_EPS: f64 = 1e-5;
+
 /// How running statistics follow those of each batch.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use super::attention::{attend, attend_backward};
 use super::cross_entropy::{TokenLosses, token_cross_entropy};
 use super::layers::{Matrix, Normed, gelu, gelu_slope, layer_norm, layer_norm_backward};
+use super::{Numerics, Scored};
 
 /// Sizes of a pre-LN causal transformer with learned positions. Parameters lie flat, one after another, row-major, in this order:
 /// `token embedding` vocab x width, `position embedding` context x width; for each block `ln1 gain`, `ln1 bias` (width each),
@@ -71,6 +73,14 @@ impl TransformerShape {
     }
 }
 
+/// What all blocks share.
+#[derive(Clone, Copy)]
+struct Common<'a> {
+    shape: TransformerShape,
+    columns: usize,
+    numerics: Numerics<'a>,
+}
+
 /// Losses of one microbatch of `tokens.len() / columns` rows, and the gradient of their weighted sum with respect to all parameters, flat.
 pub fn transformer_gradient(
     shape: TransformerShape,
@@ -80,6 +90,24 @@ pub fn transformer_gradient(
     labels: &[i32],
     weights: &[f64],
 ) -> (TokenLosses, Vec<f64>) {
+    let scored = Scored {
+        tokens,
+        labels,
+        weights,
+    };
+    transformer_pass(shape, parameters, columns, scored, Numerics::default())
+}
+
+/// The same with roundings and dropout, whose places are, block by block, the output of attention and that of the MLP. The residual stream
+/// itself is not rounded.
+pub fn transformer_pass(
+    shape: TransformerShape,
+    parameters: &[f64],
+    columns: usize,
+    scored: Scored,
+    numerics: Numerics,
+) -> (TokenLosses, Vec<f64>) {
+    let tokens = scored.tokens;
     let ranges = shape.ranges();
     let p = |i: usize| &parameters[ranges[i].clone()];
     let (w, n) = (shape.width, tokens.len());
@@ -89,29 +117,37 @@ pub fn transformer_gradient(
         let place = &p(1)[t % columns * w..(t % columns + 1) * w];
         row.iter_mut().zip(word).zip(place).for_each(|((x, a), b)| *x = a + b);
     }
+    let common = Common {
+        shape,
+        columns,
+        numerics,
+    };
     let mut blocks = Vec::new();
     for layer in 0..shape.layers {
-        let kept = BlockState::forward(shape, columns, |i| p(2 + layer * BLOCK + i), &x);
+        let kept = BlockState::forward(common, layer, |i| p(2 + layer * BLOCK + i), &x);
         x.clone_from(&kept.out);
         blocks.push(kept);
     }
     let last = 2 + shape.layers * BLOCK;
     let (normed, kept) = layer_norm(&x, p(last), p(last + 1), LAYER_NORM_EPS);
+    let normed = numerics.rounded(normed);
     let head = Matrix {
         rows: w,
         columns: shape.vocab,
         values: p(last + 2),
     };
-    let losses = token_cross_entropy(&head.apply(&normed, None), labels, weights, shape.vocab);
+    let logits = numerics.rounded(head.apply(&normed, None));
+    let losses = token_cross_entropy(&logits, scored.labels, scored.weights, shape.vocab);
 
     let mut gradient = vec![0.0; parameters.len()];
-    let d_normed = head.backward(&normed, &losses.d_logits, &mut gradient[ranges[last + 2].clone()]);
+    let d_logits = numerics.rounded(losses.d_logits.clone());
+    let d_normed = numerics.rounded(head.backward(&normed, &d_logits, &mut gradient[ranges[last + 2].clone()]));
     let (d_gain, d_bias) = pair(&mut gradient, &ranges[last], &ranges[last + 1]);
     let mut d_x = layer_norm_backward(&kept, p(last), &d_normed, d_gain, d_bias);
     for (layer, kept) in blocks.iter().enumerate().rev() {
         let first = 2 + layer * BLOCK;
         let slots = &ranges[first..first + BLOCK];
-        d_x = kept.backward(shape, columns, |i| p(first + i), &d_x, &mut gradient, slots);
+        d_x = kept.backward(common, layer, |i| p(first + i), &d_x, &mut gradient, slots);
     }
     for (t, (d, &token)) in d_x.chunks(w).zip(tokens).enumerate() {
         let word = ranges[0].start + token as usize * w;
@@ -140,37 +176,35 @@ struct BlockState {
 }
 
 impl BlockState {
-    fn forward<'a>(shape: TransformerShape, columns: usize, p: impl Fn(usize) -> &'a [f64], x: &[f64]) -> Self {
+    fn forward<'a>(common: Common, layer: usize, p: impl Fn(usize) -> &'a [f64], x: &[f64]) -> Self {
+        let Common {
+            shape,
+            columns,
+            numerics,
+        } = common;
         let w = shape.width;
+        let linear = |weight: usize, rows: usize, columns: usize, x: &[f64]| {
+            let matrix = Matrix {
+                rows,
+                columns,
+                values: p(weight),
+            };
+            numerics.rounded(matrix.apply(x, Some(p(weight + 1))))
+        };
         let (normed1, norm1) = layer_norm(x, p(0), p(1), LAYER_NORM_EPS);
-        let qkv = Matrix {
-            rows: w,
-            columns: 3 * w,
-            values: p(2),
-        }
-        .apply(&normed1, Some(p(3)));
+        let normed1 = numerics.rounded(normed1);
+        let qkv = linear(2, w, 3 * w, &normed1);
         let (attention, mixed) = attend(shape, columns, &qkv);
-        let projected = Matrix {
-            rows: w,
-            columns: w,
-            values: p(4),
-        }
-        .apply(&mixed, Some(p(5)));
+        let mixed = numerics.rounded(mixed);
+        let mut projected = linear(4, w, w, &mixed);
+        numerics.dropout(2 * layer, &mut projected);
         let middle: Vec<f64> = x.iter().zip(&projected).map(|(a, b)| a + b).collect();
         let (normed2, norm2) = layer_norm(&middle, p(6), p(7), LAYER_NORM_EPS);
-        let up = Matrix {
-            rows: w,
-            columns: 4 * w,
-            values: p(8),
-        }
-        .apply(&normed2, Some(p(9)));
-        let active: Vec<f64> = up.iter().copied().map(gelu).collect();
-        let down = Matrix {
-            rows: 4 * w,
-            columns: w,
-            values: p(10),
-        }
-        .apply(&active, Some(p(11)));
+        let normed2 = numerics.rounded(normed2);
+        let up = linear(8, w, 4 * w, &normed2);
+        let active = numerics.rounded(up.iter().copied().map(gelu).collect());
+        let mut down = linear(10, 4 * w, w, &active);
+        numerics.dropout(2 * layer + 1, &mut down);
         let out = middle.iter().zip(&down).map(|(a, b)| a + b).collect();
         Self {
             norm1,
@@ -188,14 +222,20 @@ impl BlockState {
 
     fn backward<'a>(
         &self,
-        shape: TransformerShape,
-        columns: usize,
+        common: Common,
+        layer: usize,
         p: impl Fn(usize) -> &'a [f64],
         d_out: &[f64],
         gradient: &mut [f64],
         slots: &[Range<usize>],
     ) -> Vec<f64> {
+        let Common {
+            shape,
+            columns,
+            numerics,
+        } = common;
         let w = shape.width;
+        // From the gradient of a layer's output, unrounded, to that of its input, which is the output of the layer before.
         let linear = |weight: usize, rows: usize, columns: usize, x: &[f64], d: &[f64], gradient: &mut [f64]| {
             let matrix = Matrix {
                 rows,
@@ -203,93 +243,27 @@ impl BlockState {
                 values: p(weight),
             };
             matrix.bias_backward(d, &mut gradient[slots[weight + 1].clone()]);
-            matrix.backward(x, d, &mut gradient[slots[weight].clone()])
+            numerics.rounded(matrix.backward(x, d, &mut gradient[slots[weight].clone()]))
         };
-        let mut d_up = linear(10, 4 * w, w, &self.active, d_out, gradient);
+        let dropped = |place: usize, d: &[f64]| {
+            let mut d = d.to_vec();
+            numerics.dropout_backward(place, &mut d);
+            numerics.rounded(d)
+        };
+        let d_down = dropped(2 * layer + 1, d_out);
+        let mut d_up = linear(10, 4 * w, w, &self.active, &d_down, gradient);
         d_up.iter_mut().zip(&self.up).for_each(|(d, &x)| *d *= gelu_slope(x));
-        let d_normed2 = linear(8, w, 4 * w, &self.normed2, &d_up, gradient);
+        let d_normed2 = linear(8, w, 4 * w, &self.normed2, &numerics.rounded(d_up), gradient);
         let (d_gain, d_bias) = pair(gradient, &slots[6], &slots[7]);
         let through = layer_norm_backward(&self.norm2, p(6), &d_normed2, d_gain, d_bias);
         let d_middle: Vec<f64> = d_out.iter().zip(&through).map(|(a, b)| a + b).collect();
-        let d_mixed = linear(4, w, w, &self.mixed, &d_middle, gradient);
-        let d_qkv = attend_backward(shape, columns, &self.qkv, &self.attention, &d_mixed);
+        let d_mixed = linear(4, w, w, &self.mixed, &dropped(2 * layer, &d_middle), gradient);
+        let d_qkv = numerics.rounded(attend_backward(shape, columns, &self.qkv, &self.attention, &d_mixed));
         let d_normed1 = linear(2, w, 3 * w, &self.normed1, &d_qkv, gradient);
         let (d_gain, d_bias) = pair(gradient, &slots[0], &slots[1]);
         let through = layer_norm_backward(&self.norm1, p(0), &d_normed1, d_gain, d_bias);
         d_middle.iter().zip(&through).map(|(a, b)| a + b).collect()
     }
-}
-
-/// Softmax attention over earlier positions of the same row, head by head: the probabilities and the mixed values.
-fn attend(shape: TransformerShape, columns: usize, qkv: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let (w, heads) = (shape.width, shape.heads);
-    let (size, n) = (w / heads, qkv.len() / (3 * w));
-    let scale = 1.0 / (size as f64).sqrt();
-    let part = |t: usize, which: usize, h: usize| &qkv[t * 3 * w + which * w + h * size..][..size];
-    let mut attention = vec![0.0; n * heads * columns];
-    let mut mixed = vec![0.0; n * w];
-    for t in 0..n {
-        let first = t - t % columns;
-        for h in 0..heads {
-            let row = &mut attention[(t * heads + h) * columns..][..=t - first];
-            for (k, score) in row.iter_mut().enumerate() {
-                *score = scale * dot(part(t, 0, h), part(first + k, 1, h));
-            }
-            let max = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            for s in row.iter_mut() {
-                *s = (*s - max).exp();
-            }
-            let total: f64 = row.iter().sum();
-            for s in row.iter_mut() {
-                *s /= total;
-            }
-            for (k, a) in row.iter().enumerate() {
-                let into = &mut mixed[t * w + h * size..][..size];
-                into.iter_mut()
-                    .zip(part(first + k, 2, h))
-                    .for_each(|(m, v)| *m += a * v);
-            }
-        }
-    }
-    (attention, mixed)
-}
-
-fn attend_backward(
-    shape: TransformerShape,
-    columns: usize,
-    qkv: &[f64],
-    attention: &[f64],
-    d_mixed: &[f64],
-) -> Vec<f64> {
-    let (w, heads) = (shape.width, shape.heads);
-    let (size, n) = (w / heads, qkv.len() / (3 * w));
-    let scale = 1.0 / (size as f64).sqrt();
-    let at = |t: usize, which: usize, h: usize| t * 3 * w + which * w + h * size;
-    let mut d_qkv = vec![0.0; qkv.len()];
-    for t in 0..n {
-        let first = t - t % columns;
-        for h in 0..heads {
-            let row = &attention[(t * heads + h) * columns..][..=t - first];
-            let d = &d_mixed[t * w + h * size..][..size];
-            let d_row: Vec<f64> = (0..row.len())
-                .map(|k| dot(d, &qkv[at(first + k, 2, h)..][..size]))
-                .collect();
-            let mean = dot(row, &d_row);
-            for (k, (a, d_a)) in row.iter().zip(&d_row).enumerate() {
-                let d_score = scale * a * (d_a - mean);
-                for i in 0..size {
-                    d_qkv[at(first + k, 2, h) + i] += a * d[i];
-                    d_qkv[at(t, 0, h) + i] += d_score * qkv[at(first + k, 1, h) + i];
-                    d_qkv[at(first + k, 1, h) + i] += d_score * qkv[at(t, 0, h) + i];
-                }
-            }
-        }
-    }
-    d_qkv
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 /// Two neighbouring ranges of `all`, both mutable.
@@ -300,44 +274,6 @@ fn pair<'a>(all: &'a mut [f64], first: &Range<usize>, second: &Range<usize>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The slope of the loss along a direction, by central differences, equals the gradient's component along it.
-    #[test]
-    fn backward_equals_finite_differences() {
-        let shape = TransformerShape {
-            vocab: 5,
-            width: 8,
-            layers: 2,
-            heads: 2,
-            context: 4,
-        };
-        // A fixed, irregular start; large enough that every branch (attention, GELU, both norms) matters.
-        let start: Vec<f64> = (0..shape.parameters())
-            .map(|i| ((i * 37 + 11) % 101) as f64 / 101.0 - 0.45)
-            .collect();
-        let (tokens, labels) = ([1, 2, 3, 4, 2, 2, 0, 0], [2, 3, 4, -100, 2, 1, -100, -100]);
-        let weights = [0.5, 1.0, 1.0, 0.0, 2.0, 1.0, 0.0, 0.0];
-        let loss = |p: &[f64]| transformer_gradient(shape, p, 4, &tokens, &labels, &weights).0.sum;
-        let (_, gradient) = transformer_gradient(shape, &start, 4, &tokens, &labels, &weights);
-        for range in shape.ranges() {
-            let direction: Vec<f64> = range.clone().map(|i| ((i * 7 % 5) as f64 - 1.7) / 3.0).collect();
-            let moved = |h: f64| {
-                let mut p = start.clone();
-                p[range.clone()]
-                    .iter_mut()
-                    .zip(&direction)
-                    .for_each(|(p, d)| *p += h * d);
-                loss(&p)
-            };
-            let h = 1e-5;
-            let slope = (moved(h) - moved(-h)) / (2.0 * h);
-            let along = dot(&gradient[range.clone()], &direction);
-            assert!(
-                (slope - along).abs() < 1e-7 * (1.0 + along.abs()),
-                "parameters {range:?}: {slope} against {along}"
-            );
-        }
-    }
 
     #[test]
     fn a_position_sees_no_later_one() {

@@ -9,6 +9,8 @@ use burn_cubecl::{
     tensor::CubeTensor,
 };
 
+use super::import::resolved;
+
 /// Threads of one workgroup, as every file says.
 const THREADS: u32 = 64;
 
@@ -35,7 +37,7 @@ pub(super) use wgsl;
 
 impl KernelSource for Wgsl {
     fn source(&self) -> SourceTemplate {
-        SourceTemplate::new(self.source)
+        SourceTemplate::new(resolved(self.source))
     }
 
     fn id(&self) -> KernelId {

@@ -2,6 +2,8 @@
 //!
 //! Each kernel lies in `shaders/`, one entry point a file, and has a twin of stock operations that it is compared with.
 
+pub mod half;
+mod import;
 mod launch;
 pub mod layers;
 mod record;

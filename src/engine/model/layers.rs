@@ -1,6 +1,6 @@
 //! The layers that networks are made of: the hand-written kernel where there is one, its twin of stock operations elsewhere.
 
-use burn::tensor::{Tensor, activation};
+use burn::tensor::{FloatDType, Tensor, activation};
 
 use crate::batch::oracle::transformer::LAYER_NORM_EPS;
 
@@ -41,6 +41,15 @@ pub fn gelu(x: Tensor<2>) -> Tensor<2> {
     activation::gelu(x)
 }
 
+/// Rounded to half precision, as [`crate::batch::oracle::half::to_half`] says; the gradient that comes back is rounded likewise.
+pub fn half(x: Tensor<2>) -> Tensor<2> {
+    #[cfg(feature = "gpu")]
+    if crate::engine::kernels::run_on(&x.device()) {
+        return crate::engine::kernels::half::half(x);
+    }
+    twin::half(x)
+}
+
 /// Softmax attention of every position over itself and the positions before it in its row. `qkv` is rows * columns x 3 width: queries,
 /// keys, values, each head by head. `later` hides what comes after; see [`crate::engine::microbatch::Inputs::later`].
 pub fn attention(qkv: Tensor<2>, columns: usize, heads: usize, later: impl FnOnce() -> Tensor<2>) -> Tensor<2> {
@@ -53,7 +62,7 @@ pub fn attention(qkv: Tensor<2>, columns: usize, heads: usize, later: impl FnOnc
 
 /// The same in stock operations.
 pub mod twin {
-    use super::{LAYER_NORM_EPS, Layout, Tensor, activation};
+    use super::{FloatDType, LAYER_NORM_EPS, Layout, Tensor, activation};
 
     /// Twin of [`super::affine`].
     pub fn affine(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<2>, layout: Layout) -> Tensor<2> {
@@ -74,6 +83,12 @@ pub mod twin {
     /// Twin of [`super::gelu`].
     pub fn gelu(x: Tensor<2>) -> Tensor<2> {
         (x.clone() / std::f64::consts::SQRT_2).erf().add_scalar(1.0) * x * 0.5
+    }
+
+    /// Twin of [`super::half`], for devices that have 16 bits. Backward through a cast is a cast to where it came from, so the gradient is
+    /// rounded on its way through the 16 bits, too.
+    pub fn half(x: Tensor<2>) -> Tensor<2> {
+        x.cast(FloatDType::F16).cast(FloatDType::F32)
     }
 
     /// Twin of [`super::attention`].

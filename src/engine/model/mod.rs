@@ -1,8 +1,10 @@
 //! The networks. Each sees its parameters as one flat vector, cut into tensors in a documented order, and the tokens of one padded
 //! microbatch; it answers with the logits of every position.
 
+pub mod batch_norm;
 pub mod layers;
 mod line;
+mod mode;
 mod token_mlp;
 mod transformer;
 
@@ -13,10 +15,11 @@ use burn::tensor::Tensor;
 use crate::{
     batch::oracle::{MlpShape, TransformerShape},
     engine::microbatch::Inputs,
-    setup::Model,
+    setup::{Model, Setup},
 };
 
 pub use line::LineShape;
+pub use mode::Mode;
 
 /// A network and its sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +41,7 @@ impl Network {
                 vocab,
                 embed: size(embed),
                 hidden: size(hidden),
+                batch_norm: false,
             }),
             Model::Transformer {
                 width,
@@ -54,18 +58,21 @@ impl Network {
         }
     }
 
+    /// The network that `setup` asks for, its BatchNorm included, over `vocab` tokens.
+    pub fn of(setup: &Setup, vocab: usize) -> Self {
+        match Self::new(setup.model, vocab) {
+            Self::TokenMlp(shape) => Self::TokenMlp(MlpShape {
+                batch_norm: setup.batch_norm.is_some(),
+                ..shape
+            }),
+            other => other,
+        }
+    }
+
     /// Rows and columns of every tensor, in order; vectors have one row.
     pub fn tensors(&self) -> Vec<(usize, usize)> {
         match self {
-            Self::TokenMlp(s) => {
-                vec![
-                    (s.vocab, s.embed),
-                    (s.hidden, s.embed),
-                    (1, s.hidden),
-                    (s.vocab, s.hidden),
-                    (1, s.vocab),
-                ]
-            }
+            Self::TokenMlp(s) => s.tensors(),
             Self::Transformer(s) => s.tensors(),
             Self::Line(s) => vec![(s.outputs, 1)],
         }
@@ -105,12 +112,29 @@ impl Network {
         }
     }
 
+    /// The width of what each dropout multiplies, in order of the forward.
+    pub fn dropout_widths(&self) -> Vec<usize> {
+        match self {
+            Self::TokenMlp(s) => vec![s.hidden],
+            Self::Transformer(s) => vec![s.width; 2 * s.layers],
+            Self::Line(_) => Vec::new(),
+        }
+    }
+
+    /// Features of its BatchNorm; `None` without one.
+    pub fn norm_features(&self) -> Option<usize> {
+        match self {
+            Self::TokenMlp(s) if s.batch_norm => Some(s.hidden),
+            _ => None,
+        }
+    }
+
     /// Logits of every position, `rows * width` x outputs. `leaves` are the tensors of [`Self::tensors`], in order.
-    pub(super) fn logits(&self, leaves: Vec<Tensor<2>>, inputs: &Inputs) -> Tensor<2> {
+    pub(super) fn logits(&self, leaves: Vec<Tensor<2>>, inputs: &Inputs, mode: &mut Mode) -> Tensor<2> {
         let mut leaves = Leaves(leaves.into_iter());
         match self {
-            Self::TokenMlp(_) => token_mlp::logits(&mut leaves, inputs),
-            Self::Transformer(shape) => transformer::logits(*shape, &mut leaves, inputs),
+            Self::TokenMlp(shape) => token_mlp::logits(*shape, &mut leaves, inputs, mode),
+            Self::Transformer(shape) => transformer::logits(*shape, &mut leaves, inputs, mode),
             Self::Line(_) => line::logits(&mut leaves, inputs),
         }
     }

@@ -1,14 +1,15 @@
-//! A causal pre-LN transformer with learned positions, exact GELU and an untied head without bias.
+//! A causal pre-LN transformer with learned positions, exact GELU and an untied head without bias. Dropout comes
+//! after the output of attention and after that of the MLP, before each is added to the residual stream, which is never rounded itself.
 
 use burn::tensor::Tensor;
 
 use super::{
-    Leaves,
+    Leaves, Mode,
     layers::{self, Layout},
 };
 use crate::{batch::oracle::TransformerShape, engine::microbatch::Inputs};
 
-pub(super) fn logits(shape: TransformerShape, leaves: &mut Leaves, inputs: &Inputs) -> Tensor<2> {
+pub(super) fn logits(shape: TransformerShape, leaves: &mut Leaves, inputs: &Inputs, mode: &mut Mode) -> Tensor<2> {
     let [rows, columns] = inputs.tokens.dims();
     let (words, places) = (leaves.next(), leaves.next());
     let words = words
@@ -17,23 +18,25 @@ pub(super) fn logits(shape: TransformerShape, leaves: &mut Leaves, inputs: &Inpu
     let places = places.slice([0..columns, 0..shape.width]).unsqueeze::<3>();
     let mut x = (words + places).reshape([rows * columns, shape.width]);
     for _ in 0..shape.layers {
-        let normed = layer_norm(x.clone(), leaves);
-        let qkv = affine(normed, leaves);
-        let mixed = layers::attention(qkv, columns, shape.heads, || inputs.later().clone());
-        x = x + affine(mixed, leaves);
-        let normed = layer_norm(x.clone(), leaves);
-        let active = layers::gelu(affine(normed, leaves));
-        x = x + affine(active, leaves);
+        let normed = layer_norm(x.clone(), leaves, mode);
+        let qkv = affine(normed, leaves, mode);
+        let mixed = mode.layer(layers::attention(qkv, columns, shape.heads, || inputs.later().clone()));
+        let projected = affine(mixed, leaves, mode);
+        x = x + mode.dropout(projected);
+        let normed = layer_norm(x.clone(), leaves, mode);
+        let active = mode.layer(layers::gelu(affine(normed, leaves, mode)));
+        let down = affine(active, leaves, mode);
+        x = x + mode.dropout(down);
     }
-    let normed = layer_norm(x, leaves);
+    let normed = layer_norm(x, leaves, mode);
     let nothing = Tensor::zeros([1, shape.vocab], &inputs.tokens.device());
-    layers::affine(normed, leaves.next(), nothing, Layout::ByInput)
+    mode.layer(layers::affine(normed, leaves.next(), nothing, Layout::ByInput))
 }
 
-fn affine(x: Tensor<2>, leaves: &mut Leaves) -> Tensor<2> {
-    layers::affine(x, leaves.next(), leaves.next(), Layout::ByInput)
+fn affine(x: Tensor<2>, leaves: &mut Leaves, mode: &Mode) -> Tensor<2> {
+    mode.layer(layers::affine(x, leaves.next(), leaves.next(), Layout::ByInput))
 }
 
-fn layer_norm(x: Tensor<2>, leaves: &mut Leaves) -> Tensor<2> {
-    layers::layer_norm(x, leaves.next(), leaves.next())
+fn layer_norm(x: Tensor<2>, leaves: &mut Leaves, mode: &Mode) -> Tensor<2> {
+    mode.layer(layers::layer_norm(x, leaves.next(), leaves.next()))
 }

@@ -20,8 +20,8 @@ use evidence::{Evidence, GroupEvidence};
 
 /// Runs it. A setup that cannot be built is refused as a run refuses it; whatever goes wrong inside the update is a failed check.
 ///
-/// What cannot be checked is left out of the list: replicas and all-reduces where one replica works, and the f64 oracle where it has no
-/// twin of what the setup asks for (half precision, BatchNorm, dropout).
+/// What cannot be checked is left out of the list: replicas and all-reduces where one replica works, and the f64 oracle in half precision,
+/// where f32 and f64 may round to different neighbours.
 pub async fn preflight(device: &Device, setup: &Setup, corpus: &Corpus) -> Result<PreflightReport, Fault> {
     let split = controlled::split(setup.split);
     let size = setup.sharding.group_size(
@@ -34,7 +34,7 @@ pub async fn preflight(device: &Device, setup: &Setup, corpus: &Corpus) -> Resul
         examples: controlled::examples(corpus, size),
         ..corpus.clone()
     };
-    let network = Network::new(setup.model, corpus.vocabulary.size());
+    let network = Network::of(setup, corpus.vocabulary.size());
     let mut session = Session::new(device, &small, corpus.clone())?;
     session.keep_gradients();
     let Some((plan, evidence)) = watch(&mut session, small.lanes.len()).await? else {

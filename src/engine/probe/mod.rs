@@ -2,6 +2,9 @@
 //!
 //! Every convention that counts each token of a microbatch once is a combination of the same gradients, so one matrix product gives
 //! them all. The full batch in one pass, and token weights inside a microbatch, need backwards of their own.
+//!
+//! The gradients are those of loss sums. In half precision, what a convention's own factor would make overflow or underflow on the way back
+//! is therefore left aside.
 
 mod combine;
 mod compare;
@@ -11,10 +14,11 @@ mod weights;
 use burn::tensor::Tensor;
 use web_time::Instant;
 
-use super::{Device, model::Network, readback::Readback};
+use super::{Device, model::Network, numerics::Numerics, readback::Readback};
 use crate::{
     batch::{Convention, ConventionId, Example, GroupFacts, GroupPlan, PaddedBatch, TokenWeights, convention::TABLE},
     protocol::{Fault, ProbeReport, ProbeRow},
+    setup::{DropoutOrder, Setup},
 };
 use compare::{Compared, Comparison};
 use sweep::Sweep;
@@ -27,8 +31,13 @@ pub struct Subject<'a> {
     pub network: &'a Network,
     /// Its parameters, which stay as they are.
     pub parameters: &'a Tensor<1>,
+    /// Precision, dropout and BatchNorm of lanes that work microbatch by microbatch, in the epoch of the group. Stays as it is: masks that
+    /// are due stay due.
+    pub split: &'a Numerics,
+    /// The same of lanes that take the group in one pass.
+    pub whole: &'a Numerics,
     /// Whether the gradient of a microbatch is the sum of those of its rows, each computed by itself. Not so with BatchNorm, whose
-    /// rows share statistics, nor with dropout, whose masks depend on the split.
+    /// rows share statistics, nor where dropout's masks depend on the split. See [`rows_apart`].
     pub rows_apart: bool,
     /// Bytes that the microbatches' gradients may take together: all of them are kept until the end.
     pub memory_limit: u64,
@@ -44,6 +53,14 @@ pub struct Group<'a> {
     pub whole_facts: &'a GroupFacts,
     /// That microbatch.
     pub whole: &'a PaddedBatch,
+}
+
+/// Whether, under `setup`, the gradient of a microbatch is the sum of those of its rows.
+pub fn rows_apart(setup: &Setup) -> bool {
+    let drops_by_split = setup
+        .dropout
+        .is_some_and(|dropout| dropout.order == DropoutOrder::Stream);
+    setup.batch_norm.is_none() && !drops_by_split
 }
 
 /// Probes the group of `plan`. `applied_updates` are those of the lane whose parameters these are.

@@ -11,6 +11,7 @@ use crate::{
     engine::{
         gradient::Forward,
         microbatch::Microbatch,
+        numerics::Numerics,
         readback::{Readback, Slot, Values},
     },
 };
@@ -39,15 +40,17 @@ struct Term {
 impl Term {
     fn of(
         subject: &Subject<'_>,
+        numerics: &mut Numerics,
         facts: MicrobatchFacts,
         batch: &PaddedBatch,
         weights: TokenWeights,
         readback: &mut Readback,
     ) -> Self {
-        let forward = (facts.supervised > 0).then(|| {
-            let microbatch = Microbatch::new(subject.device, batch.clone());
-            Forward::new(subject.network, subject.parameters, &microbatch, weights)
-        });
+        let microbatch = Microbatch::new(subject.device, batch.clone());
+        // Masks are drawn whether or not anything is scored, as a loop draws them.
+        let mut mode = numerics.mode(subject.network, facts.replica, &microbatch);
+        let forward = (facts.supervised > 0)
+            .then(|| Forward::new(subject.network, subject.parameters, &microbatch, weights, &mut mode));
         Self {
             facts,
             weight: 1.0,
@@ -61,8 +64,9 @@ impl<'a> Sweep<'a> {
     /// Microbatch by microbatch, each token counted once.
     pub(super) fn split(subject: &Subject<'_>, group: &Group<'a>, readback: &mut Readback) -> Self {
         let mut sweep = Self::empty(Pass::AsSplit, TokenWeights::Uniform, group.facts);
+        let mut numerics = subject.split.clone();
         for (&facts, batch) in group.facts.microbatches.iter().zip(group.batches) {
-            sweep.push(Term::of(subject, facts, batch, sweep.weights, readback));
+            sweep.push(Term::of(subject, &mut numerics, facts, batch, sweep.weights, readback));
         }
         sweep
     }
@@ -70,8 +74,16 @@ impl<'a> Sweep<'a> {
     /// The group in one pass, each token counted once.
     pub(super) fn whole(subject: &Subject<'_>, group: &Group<'a>, readback: &mut Readback) -> Self {
         let mut sweep = Self::empty(Pass::Whole, TokenWeights::Uniform, group.whole_facts);
+        let mut numerics = subject.whole.clone();
         for &facts in &group.whole_facts.microbatches {
-            sweep.push(Term::of(subject, facts, group.whole, sweep.weights, readback));
+            sweep.push(Term::of(
+                subject,
+                &mut numerics,
+                facts,
+                group.whole,
+                sweep.weights,
+                readback,
+            ));
         }
         sweep
     }
@@ -87,25 +99,37 @@ impl<'a> Sweep<'a> {
         readback: &mut Readback,
     ) -> Self {
         let mut sweep = Self::empty(Pass::AsSplit, weights, group.facts);
+        let alike = of_kind(Pass::AsSplit, weights).all(|row| multiplies_alike(row, group.facts));
+        let at_once = alike && subject.rows_apart;
+        let mut numerics = subject.split.clone();
         let mut mixed: Vec<(MicrobatchFacts, &PaddedBatch)> = Vec::new();
         for (term, batch) in plain.terms.iter().zip(group.batches) {
-            match Inside::of(weights, batch) {
+            let inside = Inside::of(weights, batch);
+            if inside == Inside::Mixed && !at_once {
+                sweep.push(Term::of(subject, &mut numerics, term.facts, batch, weights, readback));
+                continue;
+            }
+            match inside {
                 Inside::Nothing => {}
                 Inside::All(weight) => sweep.terms.push(Term { weight, ..term.clone() }),
                 Inside::Mixed => mixed.push((term.facts, batch)),
             }
+            if !subject.rows_apart {
+                // Its masks are drawn all the same, so that the next microbatch gets its own.
+                let microbatch = Microbatch::new(subject.device, batch.clone());
+                numerics.mode(subject.network, term.facts.replica, &microbatch);
+            }
         }
-        let alike = of_kind(Pass::AsSplit, weights).all(|row| multiplies_alike(row, group.facts));
-        match mixed.first() {
-            Some(&(any, _)) if alike && subject.rows_apart => {
-                let batches: Vec<&PaddedBatch> = mixed.iter().map(|(_, batch)| *batch).collect();
-                sweep.push(Term::of(subject, any, &joined(&batches), weights, readback));
-            }
-            _ => {
-                for (facts, batch) in mixed {
-                    sweep.push(Term::of(subject, facts, batch, weights, readback));
-                }
-            }
+        if let Some(&(any, _)) = mixed.first() {
+            let batches: Vec<&PaddedBatch> = mixed.iter().map(|(_, batch)| *batch).collect();
+            sweep.push(Term::of(
+                subject,
+                &mut numerics,
+                any,
+                &joined(&batches),
+                weights,
+                readback,
+            ));
         }
         sweep
     }

@@ -86,7 +86,7 @@ impl Group {
             gradient_norm: f64::NAN,
             clip_norms: Vec::new(),
             scale: lane.scale_row(None),
-            batch_norm: None,
+            batch_norm: lane.numerics.row(),
             rate,
             counters: lane.counters,
             checksums: None,
@@ -109,7 +109,11 @@ impl Group {
         let slots: Vec<Slots> = asked
             .map(|(i, (lane, reduced))| ask(&mut readback, lane, reduced, first().filter(|_| i > 0), whole))
             .collect();
+        let statistics: Vec<_> = lanes.iter().map(|lane| lane.numerics.ask(&mut readback)).collect();
         let values = readback.read().await?;
+        for (lane, slots) in lanes.iter_mut().zip(statistics) {
+            lane.numerics.answer(&values, slots);
+        }
         let mut numbers: Vec<Numbers> = Vec::new();
         for (slots_of_lane, reduced) in slots.iter().zip(&reduced) {
             let first = slots.first().zip(numbers.first().map(|first| first.gradient_norm));
@@ -179,7 +183,7 @@ impl Group {
             gradient_norm: numbers.gradient_norm,
             clip_norms: numbers.clip_norms,
             scale: lane.scale_row(settled.scale),
-            batch_norm: None,
+            batch_norm: lane.numerics.row(),
             rate: settled.rate,
             counters: lane.counters,
             checksums: numbers.checksums,

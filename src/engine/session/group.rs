@@ -68,6 +68,13 @@ impl Group {
         }
     }
 
+    /// Refuses what some lane cannot compute, before anything is computed.
+    pub(super) fn refuse(&self, lanes: &[Lane]) -> Result<(), Fault> {
+        lanes
+            .iter()
+            .try_for_each(|lane| lane.numerics.refuse(&self.view(lane).plan))
+    }
+
     pub(super) fn plan(&self) -> &GroupPlan {
         &self.split.plan
     }
@@ -186,6 +193,7 @@ impl Group {
             };
             let slot = &mut made[usize::from(lane.convention.pass == Pass::Whole)];
             let microbatch = slot.get_or_insert_with(|| Microbatch::new(device, PaddedBatch::of(examples, &plan.ids)));
+            lane.numerics.enter_epoch(self.split.plan.epoch);
             lane.forward(plan, facts, microbatch);
         }
     }

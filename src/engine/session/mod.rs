@@ -10,7 +10,10 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{Device, init, lane::Lane, memory::Ledger, model::Network, probe, readback::Readback, settings::Settings};
+use super::{
+    Device, init, lane::Lane, memory::Ledger, model::Network, numerics::Numerics, probe, readback::Readback,
+    settings::Settings,
+};
 use crate::{
     batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass, Recipe},
     data::{Corpus, DataError},
@@ -79,7 +82,7 @@ impl Session {
     /// Makes the first parameters of every lane. Nothing is computed yet.
     pub fn new(device: &Device, setup: &Setup, corpus: Corpus) -> Result<Self, Fault> {
         let ledger = Ledger::of_model(device, setup.memory_limit);
-        let network = Network::new(setup.model, corpus.vocabulary.characters.len() + 1);
+        let network = Network::of(setup, corpus.vocabulary.size());
         let start = init::parameters(&network, &setup.start, &corpus.vocabulary, setup.seed).map_err(Fault::Data)?;
         Self::build(device, setup, corpus.examples, network, start, ledger)
     }
@@ -114,14 +117,16 @@ impl Session {
                 Pass::AsSplit => setup.split.replicas.get(),
                 Pass::Whole => 1,
             };
-            Lane::new(
+            let mut lane = Lane::new(
                 convention,
                 rule.recipe(),
                 network,
                 &start,
                 replicas,
                 Settings::of(setup),
-            )
+            );
+            lane.numerics = Numerics::new(setup, &network, replicas, &device);
+            lane
         };
         let lanes: Vec<Lane> = setup.lanes.iter().map(lane).collect();
         let examples: Arc<[Example]> = examples.into();
@@ -164,7 +169,7 @@ impl Session {
             barren: 0,
             network,
             ledger,
-            rows_apart: setup.batch_norm.is_none() && setup.dropout.is_none(),
+            rows_apart: probe::rows_apart(setup),
             memory_limit: setup.memory_limit,
         })
     }
@@ -185,10 +190,20 @@ impl Session {
         ) else {
             return Err(Fault::InsideGroup);
         };
+        // Lanes that work alike draw the same masks; one that works as the probe does knows which are due.
+        let [split, whole] = [Pass::AsSplit, Pass::Whole].map(|pass| {
+            let alike = self.lanes.iter().find(|lane| lane.convention.pass == pass);
+            let mut numerics = alike.unwrap_or(lane).numerics.clone();
+            numerics.enter_epoch(plan.epoch);
+            numerics
+        });
+        split.refuse(plan)?;
         let subject = probe::Subject {
             device: &self.device,
             network: &self.network,
             parameters: lane.parameters(0),
+            split: &split,
+            whole: &whole,
             rows_apart: self.rows_apart,
             memory_limit: self.memory_limit,
         };
@@ -313,12 +328,9 @@ impl Session {
             return Ok(Advance::Finished);
         };
         let plan = next.plan.clone();
-        self.group = Some(Box::new(Group::new(
-            next.plan,
-            next.dropped,
-            &self.examples,
-            &mut self.lanes,
-        )));
+        let group = Group::new(next.plan, next.dropped, &self.examples, &mut self.lanes);
+        group.refuse(&self.lanes)?;
+        self.group = Some(Box::new(group));
         Ok(Advance::Began(plan))
     }
 }
