@@ -1,16 +1,24 @@
 //! Runs whose bytes are counted: one at a time, since the count is the process's.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    panic::resume_unwind,
+    sync::{Mutex, PoisonError},
+    thread,
+};
 
 use microbatch_lab::{
     engine::{Advance, Session},
     protocol::GroupRow,
 };
 
-/// Holds off the other tests of this process.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
+/// Holds off the other tests of this process. The body has a thread of its own, and what the device's libraries keep for a thread is
+/// given back before the next test counts.
+pub(crate) fn alone(body: impl FnOnce() + Send + 'static) {
     static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+    let _held = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Err(panic) = thread::spawn(body).join() {
+        resume_unwind(panic);
+    }
 }
 
 /// The next group.
