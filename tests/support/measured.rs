@@ -13,6 +13,10 @@ use microbatch_lab::{
 
 /// Holds off the other tests of this process. The body has a thread of its own, and what the device's libraries keep for a thread is
 /// given back before the next test counts.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "these tests are native: a thread is to end here"
+)]
 pub(crate) fn alone(body: impl FnOnce() + Send + 'static) {
     static ONE: Mutex<()> = Mutex::new(());
     let _held = ONE.lock().unwrap_or_else(PoisonError::into_inner);
