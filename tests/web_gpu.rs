@@ -34,7 +34,10 @@ use std::cell::RefCell;
 use bench::{Bench, assert_near};
 use golden::{Golden, Network};
 use microbatch_lab::{
-    batch::{dropout::by_example, oracle::Numerics},
+    batch::{
+        dropout::by_example,
+        oracle::{Numerics, relative_l2},
+    },
     engine::{self, Device, Session, WarmUp, kernels, loss},
     setup::{Key, Preset, parse::parse},
 };

@@ -10,6 +10,7 @@ pub mod empty_mean;
 pub mod example;
 pub mod facts;
 pub mod fault;
+pub mod fit;
 pub mod lane_rule;
 pub mod logged;
 pub mod losses;

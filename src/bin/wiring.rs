@@ -8,7 +8,9 @@ use microbatch_lab::{
     },
     data,
     engine::{self, Device, Session, WarmUp},
-    protocol::{DeviceReport, Fault, Found, Preparation, RunFacts, SelfCheck},
+    protocol::{
+        DeviceReport, Fault, FitReport, FitTry, Found, PreflightReport, Preparation, ProbeReport, RunFacts, SelfCheck,
+    },
     setup::Setup,
 };
 
@@ -67,6 +69,22 @@ impl Workshop for OnDevice {
         }
         Ok(OnSession(Session::new(device, setup, corpus)?))
     }
+
+    async fn preflight(&mut self, setup: &Setup, own_text: Option<&str>) -> Result<PreflightReport, Fault> {
+        let corpus = data::build(setup, own_text).map_err(Fault::Data)?;
+        engine::preflight(self.device()?, setup, &corpus).await
+    }
+
+    async fn fit(
+        &mut self,
+        setup: &Setup,
+        own_text: Option<&str>,
+        limit: u64,
+        say: &dyn Fn(FitTry),
+    ) -> Result<FitReport, Fault> {
+        let corpus = data::build(setup, own_text).map_err(Fault::Data)?;
+        engine::fit(self.device()?, setup, &corpus, limit, say).await
+    }
 }
 
 struct OnSession(Session);
@@ -91,5 +109,8 @@ impl Trainer for OnSession {
             engine::Advance::Updated(row) => Advance::Updated(row),
             engine::Advance::Finished => Advance::Finished,
         })
+    }
+    async fn probe(&mut self) -> Result<ProbeReport, Fault> {
+        self.0.probe().await
     }
 }

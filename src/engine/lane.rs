@@ -3,8 +3,13 @@
 use burn::tensor::Tensor;
 
 use super::{
-    gradient::Forward, microbatch::Microbatch, model::Network, numerics::Numerics, replica::Replicas,
-    settings::Settings, update::Reduced,
+    gradient::Forward,
+    microbatch::Microbatch,
+    model::{Mode, Network},
+    numerics::Numerics,
+    replica::Replicas,
+    settings::Settings,
+    update::Reduced,
 };
 use crate::batch::{
     Convention, Counters, GroupFacts, GroupPlan, MicrobatchPlan, Recipe, TokenWeights,
@@ -20,6 +25,8 @@ pub struct Lane {
     pub recipe: Recipe,
     /// Counts since the start.
     pub counters: Counters,
+    /// Precision, dropout and BatchNorm.
+    pub numerics: Numerics,
     pub(super) replicas: Replicas,
     pub(super) settings: Settings,
     pub(super) scaler: Option<Scaler>,
@@ -28,8 +35,6 @@ pub struct Lane {
     pub(super) group: InGroup,
     /// What each replica's optimizer was given last, where that is kept.
     pub(super) stepped: Option<Vec<Tensor<1>>>,
-    /// Precision, dropout and BatchNorm.
-    pub numerics: Numerics,
     network: Network,
     /// Microbatches of replica 0.
     own_microbatches: u64,
@@ -129,8 +134,8 @@ impl Lane {
         };
     }
 
-    /// The forward of one microbatch. One without a supervised token needs none, unless its mean is written by hand: its loss is 0 and so is
-    /// its gradient.
+    /// The forward of one microbatch. One without a supervised token needs no graph, unless its mean is written by hand: its loss is 0 and so
+    /// is its gradient.
     pub fn forward(&mut self, plan: &MicrobatchPlan, facts: &GroupFacts, microbatch: &Microbatch) {
         let now = self.replicas.parameters(0).clone();
         let first = self.group.seen.take().map_or_else(|| now.clone(), |(first, _)| first);
@@ -142,23 +147,26 @@ impl Lane {
             self.numerics.pass_by(&self.network, parameters, k.replica, microbatch);
             return;
         }
-        let forward = |numerics: &mut Numerics| {
-            let mut mode = numerics.mode(&self.network, k.replica, microbatch);
-            let forward = if by_hand {
-                Forward::of_nothing(&self.network, parameters, microbatch, &mut mode)
+        let forward = |mode: &mut Mode| {
+            if by_hand {
+                Forward::of_nothing(&self.network, parameters, microbatch, mode)
             } else {
-                let weights = self.convention.token_weights;
-                Forward::new(&self.network, parameters, microbatch, weights, &mut mode)
-            };
-            (forward, mode)
+                Forward::new(
+                    &self.network,
+                    parameters,
+                    microbatch,
+                    self.convention.token_weights,
+                    mode,
+                )
+            }
         };
-        // A backward uses its graph up, so the one that is kept is a graph of its own, of the same numbers.
+        let mut mode = self.numerics.mode(&self.network, k.replica, microbatch);
+        // A backward uses its graph up, so the one that is kept is a graph of its own, made the same way.
         if self.recipe.graph == Graph::Retained {
-            self.retained.push(forward(&mut self.numerics.clone()).0);
+            self.retained.push(forward(&mut mode.clone()));
         }
-        let (waiting, mut mode) = forward(&mut self.numerics);
+        self.group.waiting = Some(forward(&mut mode));
         self.numerics.saw(k.replica, &mut mode);
-        self.group.waiting = Some(waiting);
     }
 
     /// S of the microbatch whose backward is due.

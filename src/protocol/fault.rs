@@ -54,6 +54,9 @@ pub enum Fault {
         /// The group that was stopped.
         group: u64,
     },
+    /// The largest m was asked for where nothing counts bytes.
+    #[error("memory in use is not measured in this build")]
+    MemoryNotMeasured,
     /// BatchNorm over a single position has no variance.
     #[error("BatchNorm needs at least 2 positions in every microbatch; make m or the lengths larger")]
     BatchNormNeedsTwo,

@@ -52,8 +52,8 @@ pub struct MemoryRow {
     pub phases: Vec<PhaseBytes>,
     /// In use after the group.
     pub in_use: u64,
-    /// Held by the allocator or device, used or not.
-    pub reserved: u64,
+    /// Held by the allocator or device, used or not; `None` where it cannot be asked, as natively.
+    pub reserved: Option<u64>,
     /// The most in use during the group.
     pub peak: u64,
 }

@@ -38,7 +38,8 @@ pub struct ProbeReport {
     pub rows: Vec<ProbeRow>,
     /// Relative L2 between the token-weighted gradient summed in the order of work and summed in reverse: what floats alone do.
     pub noise_floor: f64,
-    /// Backwards it took: one a microbatch, one more for each of those that need their own weights, and one of the full batch.
+    /// Backwards it took: one a microbatch, one of the full batch, and one more for those microbatches whose tokens do not all weigh the
+    /// same where a convention weighs tokens; one for each of these where a microbatch is not the sum of its rows (BatchNorm, dropout).
     pub backwards: u64,
     /// Milliseconds it took.
     pub elapsed_ms: f64,

@@ -140,6 +140,7 @@ fn smallest(accumulation: usize) -> (Network, Data) {
         vocab: 3,
         embed: 1,
         hidden: 1,
+        batch_norm: false,
     };
     let network = Network {
         shape,

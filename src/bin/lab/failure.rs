@@ -8,6 +8,8 @@ use microbatch_lab::{
     setup::{FieldError, file::FileError},
 };
 
+use crate::bytes;
+
 /// Why it ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -25,6 +27,10 @@ pub(crate) enum Failure {
     Write { path: PathBuf, error: std::io::Error },
     #[error("cannot write to standard output: {0}")]
     Output(#[from] std::io::Error),
+    #[error("{failed} of {all} checks failed")]
+    ChecksFailed { failed: usize, all: usize },
+    #[error("not even m = 1 fits into {}", bytes::text(*limit))]
+    NothingFits { limit: u64 },
     #[error("{0}")]
     Run(#[from] Fault),
 }
@@ -34,7 +40,11 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Read { .. } | Self::Setup { .. } | Self::Fields { .. } | Self::Data { .. } => 2,
-            Self::Write { .. } | Self::Output(_) | Self::Run(_) => 1,
+            Self::Write { .. }
+            | Self::Output(_)
+            | Self::ChecksFailed { .. }
+            | Self::NothingFits { .. }
+            | Self::Run(_) => 1,
         }
     }
 }

@@ -1,15 +1,25 @@
-//! `lab`: plan and train from a setup file, without a browser.
+//! `lab`: plan, train, probe, check and fit from a setup file, without a browser.
 
 mod args;
+mod bytes;
+mod check;
+mod device;
 mod failure;
+mod fit;
 mod inputs;
 mod plan;
+mod probe;
 mod train;
 
 use std::{io::Write, process::ExitCode};
 
 use args::Request;
 use failure::Failure;
+use microbatch_lab::engine::CountingAllocator;
+
+/// The CPU device's tensors are the process's own memory.
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
     let mut out = std::io::stdout().lock();
@@ -18,6 +28,9 @@ fn main() -> ExitCode {
         Request::Version => Ok(writeln!(out, "lab {}", env!("CARGO_PKG_VERSION"))?),
         Request::Plan(inputs) => plan::print(&inputs, &mut out),
         Request::Train(train) => train::run(&train, &mut out),
+        Request::Probe(subject) => probe::run(&subject, &mut out),
+        Request::Check(subject) => check::run(&subject, &mut out),
+        Request::Fit(subject, limit) => fit::run(&subject, limit, &mut out),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

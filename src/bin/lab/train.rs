@@ -8,51 +8,31 @@ use std::{
 
 use microbatch_lab::{
     batch::LaneRule,
-    engine::{self, Advance, Session, check},
-    protocol::{DeviceReport, Fault, GroupRow, Outcome, journal},
+    engine::Advance,
+    protocol::{GroupRow, LaneRow, Outcome, ReplicaSpread, journal},
     setup::lane_name,
 };
 
-use crate::{
-    args::{Device, Train},
-    failure::Failure,
-    inputs,
-};
+use crate::{args::Train, bytes, device, failure::Failure};
 
 pub(crate) fn run(train: &Train, out: &mut impl Write) -> Result<(), Failure> {
     pollster::block_on(run_async(train, out))
 }
 
 async fn run_async(train: &Train, out: &mut impl Write) -> Result<(), Failure> {
-    let (setup, corpus) = inputs::read(&train.paths)?;
-    let (device, report) = open(train.device).await?;
-    let checked = engine::self_check(&device).await?;
-    if let Some(refusal) = check::refusal(&checked) {
-        return Err(refusal.into());
-    }
-    writeln!(
-        out,
-        "device {}, gradient off the oracle by {:.1e}",
-        describe(&report),
-        checked.gradient_error
-    )?;
-    let mut session = Session::new(&device, &setup, corpus).map_err(|fault| match fault {
-        Fault::Data(error) => Failure::Data {
-            path: train.paths.setup.clone(),
-            error,
-        },
-        other => other.into(),
-    })?;
+    let ready = device::open(&train.subject, out).await?;
+    let mut session = ready.session(&train.subject)?;
+    let lanes = &ready.setup.lanes;
     let mut journal = train.journal.clone().map(Journal::create).transpose()?;
     if let Some(journal) = &mut journal {
-        journal.write(&[journal::header(&setup, &session.facts(), &report)])?;
+        journal.write(&[journal::header(&ready.setup, &session.facts(), &ready.report)])?;
     }
     loop {
         match session.advance(false).await? {
             Advance::Updated(row) => {
-                print_row(&setup.lanes, &row, out)?;
+                print_row(lanes, &row, out)?;
                 if let Some(journal) = &mut journal {
-                    journal.write(&journal::lines(&setup.lanes, &row))?;
+                    journal.write(&journal::lines(lanes, &row))?;
                 }
             }
             Advance::Finished => break,
@@ -60,29 +40,6 @@ async fn run_async(train: &Train, out: &mut impl Write) -> Result<(), Failure> {
         }
     }
     journal.map_or(Ok(()), Journal::close)
-}
-
-#[cfg_attr(
-    not(feature = "gpu"),
-    expect(clippy::unused_async, reason = "WebGPU opens asynchronously")
-)]
-async fn open(device: Device) -> Result<(engine::Device, DeviceReport), Fault> {
-    match device {
-        Device::Cpu => Ok(engine::device::open_cpu()),
-        #[cfg(feature = "gpu")]
-        Device::WebGpu => engine::device::open_gpu().await,
-        #[cfg(not(feature = "gpu"))]
-        Device::WebGpu => Err(Fault::NoWebGpu {
-            reason: "it is not in this build".to_owned(),
-        }),
-    }
-}
-
-fn describe(report: &DeviceReport) -> String {
-    match &report.adapter {
-        None => report.kind.clone(),
-        Some(adapter) => format!("{} ({}, {})", report.kind, adapter.name, adapter.backend),
-    }
 }
 
 fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result<(), Failure> {
@@ -104,8 +61,39 @@ fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result
                 )?;
             }
         }
+        beside(lane, out)?;
+    }
+    if let Some(memory) = &row.memory {
+        write!(out, "  peak {}", bytes::text(memory.peak))?;
     }
     writeln!(out)?;
+    Ok(())
+}
+
+/// What the loop did beside the update, where it does that at all: the loss scale, norms that were clipped, exchanges, replicas.
+fn beside(lane: &LaneRow, out: &mut impl Write) -> Result<(), Failure> {
+    let counters = lane.counters;
+    if let Some(scale) = lane.scale {
+        write!(out, ", loss scale {}", scale.used)?;
+        if scale.used.to_bits() != scale.next.to_bits() {
+            write!(out, ", then {}", scale.next)?;
+        }
+        let attempts = counters.update_attempts;
+        let skipped = attempts.saturating_sub(counters.applied_updates);
+        if skipped > 0 {
+            write!(out, ", {skipped} of {attempts} attempts skipped so far")?;
+        }
+    }
+    if let Some(norm) = lane.clip_norms.last() {
+        write!(out, ", norm {norm:.4} at the clip")?;
+    }
+    if counters.all_reduces > 0 {
+        let (count, each) = (counters.all_reduces, bytes::text(counters.all_reduced_bytes));
+        write!(out, ", {count} all-reduces so far ({each} from each replica)")?;
+    }
+    if let ReplicaSpread::Parted { largest } = lane.replicas {
+        write!(out, ", replicas up to {largest:.1e} apart")?;
+    }
     Ok(())
 }
 
@@ -137,5 +125,65 @@ impl Journal {
         self.file
             .flush()
             .map_err(|error| Failure::Write { path: self.path, error })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use microbatch_lab::{
+        batch::{Counters, GroupLoss},
+        protocol::ScaleRow,
+    };
+
+    fn lane() -> LaneRow {
+        LaneRow {
+            outcome: Outcome::Applied,
+            loss_sums: Vec::new(),
+            loss: GroupLoss::from_sums([]),
+            logged_loss: 1.0,
+            gradient_norm: 1.0,
+            clip_norms: Vec::new(),
+            scale: None,
+            batch_norm: None,
+            rate: 0.1,
+            counters: Counters::default(),
+            checksums: None,
+            apart: None,
+            replicas: ReplicaSpread::InStep,
+        }
+    }
+
+    fn text(lane: &LaneRow) -> String {
+        let mut out = Vec::new();
+        beside(lane, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_a_loop_does_not_do_is_not_told() {
+        assert_eq!(text(&lane()), "");
+        let scaled = LaneRow {
+            clip_norms: vec![3.0, 0.25],
+            scale: Some(ScaleRow {
+                used: 65536.0,
+                next: 32768.0,
+                growth_tracker: 0,
+            }),
+            counters: Counters {
+                update_attempts: 5,
+                applied_updates: 4,
+                all_reduces: 5,
+                all_reduced_bytes: 2048,
+                ..Counters::default()
+            },
+            replicas: ReplicaSpread::Parted { largest: 0.5 },
+            ..lane()
+        };
+        assert_eq!(
+            text(&scaled),
+            ", loss scale 65536, then 32768, 1 of 5 attempts skipped so far, norm 0.2500 at the clip, \
+             5 all-reduces so far (2.0 KiB from each replica), replicas up to 5.0e-1 apart"
+        );
     }
 }

@@ -109,9 +109,9 @@ impl Group {
         let slots: Vec<Slots> = asked
             .map(|(i, (lane, reduced))| ask(&mut readback, lane, reduced, first().filter(|_| i > 0), whole))
             .collect();
-        let norms: Vec<_> = lanes.iter().map(|lane| lane.numerics.ask(&mut readback)).collect();
+        let statistics: Vec<_> = lanes.iter().map(|lane| lane.numerics.ask(&mut readback)).collect();
         let values = readback.read().await?;
-        for (lane, slots) in lanes.iter_mut().zip(norms) {
+        for (lane, slots) in lanes.iter_mut().zip(statistics) {
             lane.numerics.answer(&values, slots);
         }
         let mut numbers: Vec<Numbers> = Vec::new();

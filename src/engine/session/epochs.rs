@@ -58,6 +58,11 @@ impl Epochs {
         self.repeated
     }
 
+    /// The group that [`Self::next`] will give.
+    pub(super) fn peek(&self) -> Option<&GroupPlan> {
+        self.groups.front()
+    }
+
     /// The next group; `None` where an epoch has none.
     pub(super) fn next(&mut self) -> Option<Next> {
         let plan = self.groups.pop_front()?;

@@ -7,10 +7,11 @@ use crate::{
         Device,
         checksum::fnv1a,
         lane::Lane,
+        memory::Ledger,
         microbatch::Microbatch,
         readback::{Readback, Slot},
     },
-    protocol::{CellState, Fault, MicrobatchRow, Watched},
+    protocol::{CellState, Fault, MicrobatchRow, Phase, Watched},
 };
 
 /// A group as one kind of lane goes through it.
@@ -91,18 +92,22 @@ impl Group {
         left.then(|| u32::try_from(self.done).ok()).flatten()
     }
 
-    /// A forward, a backward, or both, of one microbatch in every lane. `unique` is how many different examples the run has met by then.
+    /// A forward, a backward, or both, of the next microbatch in every lane. `unique` is how many different examples the run has met by then.
     pub(super) async fn work_on(
         &mut self,
-        cell: u32,
         device: &Device,
         examples: &[Example],
         lanes: &mut [Lane],
+        ledger: &mut Ledger,
         watch: bool,
         unique: u64,
     ) -> Result<MicrobatchRow, Fault> {
+        let cell = u32::try_from(self.done).unwrap_or(u32::MAX);
+        let replica = self.split.plan.microbatches.get(self.done).map(|k| k.facts.replica);
         if !self.halfway {
+            ledger.begin(Phase::Forward, replica);
             self.forward(device, examples, lanes);
+            ledger.end();
             if watch {
                 self.halfway = true;
                 return Ok(self.cell_row(cell, CellState::Backward, Vec::new()));
@@ -114,6 +119,7 @@ impl Group {
         } else {
             Vec::new()
         };
+        ledger.begin(Phase::Backward, replica);
         let mut stepping = Vec::new();
         for (index, lane) in lanes.iter_mut().enumerate() {
             if let Some((plan, facts)) = self.work_of(lane) {
@@ -123,6 +129,7 @@ impl Group {
                 lane.counters.unique_examples = unique;
             }
         }
+        ledger.end();
         let values = readback.read().await?;
         self.step_inside(lanes, &stepping).await?;
         let watched = slots.iter().zip(lanes.iter()).map(|(slots, lane)| Watched {

@@ -10,11 +10,14 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{Device, init, lane::Lane, model::Network, numerics::Numerics, readback::Readback, settings::Settings};
+use super::{
+    Device, init, lane::Lane, memory::Ledger, model::Network, numerics::Numerics, probe, readback::Readback,
+    settings::Settings,
+};
 use crate::{
     batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass, Recipe},
     data::{Corpus, DataError},
-    protocol::{Fault, GroupRow, MicrobatchRow, Outcome, RunFacts},
+    protocol::{Fault, GroupRow, MicrobatchRow, Outcome, Phase, ProbeReport, RunFacts},
     setup::{Budget, Setup},
 };
 use epochs::Epochs;
@@ -53,6 +56,11 @@ pub struct Session {
     worked_ms: f64,
     /// Groups since the last one that changed any lane.
     barren: u64,
+    network: Network,
+    ledger: Ledger,
+    /// Whether a group computed on rows of its own is that of its microbatches; see [`probe::Subject`].
+    rows_apart: bool,
+    memory_limit: u64,
 }
 
 /// What one replica holds, flat.
@@ -73,9 +81,10 @@ struct Seen {
 impl Session {
     /// Makes the first parameters of every lane. Nothing is computed yet.
     pub fn new(device: &Device, setup: &Setup, corpus: Corpus) -> Result<Self, Fault> {
+        let ledger = Ledger::of_model(device, setup.memory_limit);
         let network = Network::of(setup, corpus.vocabulary.size());
         let start = init::parameters(&network, &setup.start, &corpus.vocabulary, setup.seed).map_err(Fault::Data)?;
-        Self::with_network(device, setup, corpus.examples, network, start)
+        Self::build(device, setup, corpus.examples, network, start, ledger)
     }
 
     /// A run of `network` from the given first parameters; `setup` says the rest. For fixtures with a start of their own.
@@ -85,6 +94,18 @@ impl Session {
         examples: Vec<Example>,
         network: Network,
         start: Vec<f32>,
+    ) -> Result<Self, Fault> {
+        let ledger = Ledger::of_model(device, setup.memory_limit);
+        Self::build(device, setup, examples, network, start, ledger)
+    }
+
+    fn build(
+        device: &Device,
+        setup: &Setup,
+        examples: Vec<Example>,
+        network: Network,
+        start: Vec<f32>,
+        mut ledger: Ledger,
     ) -> Result<Self, Fault> {
         refuse_too_long(&network, &examples).map_err(Fault::Data)?;
         let device = device.clone().without_autodiff();
@@ -133,6 +154,7 @@ impl Session {
             met: vec![false; examples.len()],
             count: 0,
         };
+        ledger.end();
         Ok(Self {
             device,
             examples,
@@ -145,12 +167,47 @@ impl Session {
             facts,
             worked_ms: 0.0,
             barren: 0,
+            network,
+            ledger,
+            rows_apart: probe::rows_apart(setup),
+            memory_limit: setup.memory_limit,
         })
     }
 
-    /// What was built.
+    /// What was built, with the bytes that stand by now.
     pub fn facts(&self) -> RunFacts {
-        self.facts.clone()
+        RunFacts {
+            memory: self.ledger.standing(),
+            ..self.facts.clone()
+        }
+    }
+
+    /// All conventions on the next group, at the first lane's parameters. The run stays as it is.
+    pub async fn probe(&self) -> Result<ProbeReport, Fault> {
+        let (Some(plan), Some(lane)) = (
+            self.epochs.peek().filter(|_| self.at_group_boundary()),
+            self.lanes.first(),
+        ) else {
+            return Err(Fault::InsideGroup);
+        };
+        // Lanes that work alike draw the same masks; one that works as the probe does knows which are due.
+        let [split, whole] = [Pass::AsSplit, Pass::Whole].map(|pass| {
+            let alike = self.lanes.iter().find(|lane| lane.convention.pass == pass);
+            let mut numerics = alike.unwrap_or(lane).numerics.clone();
+            numerics.enter_epoch(plan.epoch);
+            numerics
+        });
+        split.refuse(plan)?;
+        let subject = probe::Subject {
+            device: &self.device,
+            network: &self.network,
+            parameters: lane.parameters(0),
+            split: &split,
+            whole: &whole,
+            rows_apart: self.rows_apart,
+            memory_limit: self.memory_limit,
+        };
+        probe::next_group(&subject, plan, &self.examples, lane.counters.applied_updates).await
     }
 
     /// Counts of the first lane, by which the budget goes.
@@ -234,15 +291,27 @@ impl Session {
         if let Some(cell) = group.next_cell() {
             let unique = self.seen.meet(group.ids_of(cell));
             let row = group
-                .work_on(cell, &self.device, &self.examples, &mut self.lanes, watch, unique)
+                .work_on(
+                    &self.device,
+                    &self.examples,
+                    &mut self.lanes,
+                    &mut self.ledger,
+                    watch,
+                    unique,
+                )
                 .await?;
+            self.ledger.check(row.group)?;
             self.group = Some(group);
             return Ok(Advance::Microbatch(vec![row]));
         }
         let unique = self.seen.meet(group.plan().microbatches.iter().flat_map(|k| &k.ids));
-        let row = group.end(&mut self.lanes, unique, self.whole).await?;
+        self.ledger.begin(Phase::Update, None);
+        let mut row = group.end(&mut self.lanes, unique, self.whole).await?;
+        self.ledger.end();
         let applied = row.lanes.iter().any(|lane| lane.outcome == Outcome::Applied);
         self.barren = if applied { 0 } else { self.barren + 1 };
+        self.ledger.check(row.plan.number)?;
+        row.memory = self.ledger.close(applied);
         Ok(Advance::Updated(Box::new(row)))
     }
 
