@@ -47,12 +47,13 @@ async fn run_async(train: &Train, out: &mut impl Write) -> Result<(), Failure> {
     if let Some(journal) = &mut journal {
         journal.write(&[journal::header(&setup, &session.facts(), &report)])?;
     }
+    let mut writer = journal::Writer::new(&setup.lanes);
     loop {
         match session.advance(false).await? {
             Advance::Updated(row) => {
                 print_row(&setup.lanes, &row, out)?;
                 if let Some(journal) = &mut journal {
-                    journal.write(&journal::lines(&setup.lanes, &row))?;
+                    journal.write(&writer.lines(&row))?;
                 }
             }
             Advance::Finished => break,
