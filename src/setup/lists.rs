@@ -5,13 +5,15 @@ use crate::batch::{
     Convention, ConventionId, FaultId, Faults, LaneRule, Pass, fault::Excluded, oracle::batch_norm::Momentum,
 };
 
+/// What stands between commas, semicolons and space.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
+        .filter(|word| !word.is_empty())
+}
+
 /// Lengths separated by commas, semicolons, spaces or line ends, each at most `longest`.
 pub(super) fn lengths(text: &str, longest: u32) -> Result<Vec<u32>, Problem> {
-    let words = || {
-        text.split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
-            .filter(|word| !word.is_empty())
-    };
-    let count = words().count();
+    let count = words(text).count();
     if count == 0 {
         return Err(Problem::Empty);
     }
@@ -22,7 +24,7 @@ pub(super) fn lengths(text: &str, longest: u32) -> Result<Vec<u32>, Problem> {
         });
     }
     (1..)
-        .zip(words())
+        .zip(words(text))
         .map(|(entry, word)| length(entry, word, longest))
         .collect()
 }
@@ -45,10 +47,7 @@ fn length(entry: usize, word: &str, longest: u32) -> Result<u32, Problem> {
 /// 1 to 4 different lanes, separated as lengths are: a convention, then its faults, each after a plus.
 pub(super) fn lanes(text: &str) -> Result<Vec<LaneRule>, Problem> {
     let mut lanes: Vec<LaneRule> = Vec::new();
-    for name in text
-        .split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
-        .filter(|name| !name.is_empty())
-    {
+    for name in words(text) {
         let lane = lane(name)?;
         if lanes.contains(&lane) {
             return Err(Problem::Repeated { name: name.to_owned() });
@@ -92,6 +91,11 @@ fn lane(text: &str) -> Result<LaneRule, Problem> {
     Ok(LaneRule { convention, faults })
 }
 
+/// Those lanes of a text that can be read, for a form of which the rest cannot. What is judged is judged by [`lanes`].
+pub fn named_lanes(text: &str) -> Vec<LaneRule> {
+    words(text).filter_map(|name| lane(name).ok()).collect()
+}
+
 /// The text that [`lanes`] reads.
 pub fn lane_name(lane: LaneRule) -> String {
     let faults = lane.faults.rows().map(|row| row.id.name());
@@ -103,10 +107,7 @@ pub fn lane_name(lane: LaneRule) -> String {
 
 /// `attempt:microbatch:replica`, separated as lengths are; nothing is no injection.
 pub(super) fn injections(text: &str) -> Result<Vec<Injection>, Problem> {
-    let entries = text
-        .split(|c: char| matches!(c, ',' | ';') || c.is_whitespace())
-        .filter(|entry| !entry.is_empty());
-    let injections: Vec<Injection> = entries.map(injection).collect::<Result<_, _>>()?;
+    let injections: Vec<Injection> = words(text).map(injection).collect::<Result<_, _>>()?;
     if injections.len() > limits::MAX_INJECTIONS {
         return Err(Problem::TooMany {
             count: injections.len(),

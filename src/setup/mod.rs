@@ -22,7 +22,7 @@ pub mod types;
 
 pub use draft::Draft;
 pub use key::Key;
-pub use lists::lane_name;
+pub use lists::{lane_name, named_lanes};
 pub use named::Named;
 pub use number::count;
 pub use presets::{PRESETS, Preset};

@@ -1,5 +1,7 @@
 //! Numbers as people read them, the same in every language: a point for decimals, as in the fields and the journal.
 
+use crate::batch::Unit;
+
 /// Parts thousands from five digits on; a narrow space that does not break.
 const THIN: char = '\u{202f}';
 
@@ -46,6 +48,15 @@ pub fn bytes(n: u64) -> String {
         unit = next;
     }
     format!("{} {unit}", significant(amount, 4))
+}
+
+/// A count in its unit: bytes as bytes, all others as whole numbers.
+pub fn counted(unit: Unit, n: u64) -> String {
+    if unit == Unit::AllReducedBytes {
+        bytes(n)
+    } else {
+        count(n)
+    }
 }
 
 /// Minutes and seconds, with hours where there are any.
@@ -140,6 +151,8 @@ mod tests {
         assert_eq!(count(2048), "2048");
         assert_eq!(count(20_480), "20\u{202f}480");
         assert_eq!(bytes(8 * 1024 * 1024), "8 MiB");
+        assert_eq!(counted(Unit::AllReducedBytes, 2048), "2 KiB");
+        assert_eq!(counted(Unit::AllReduces, 2048), "2048");
         assert_eq!(clock(61_400.0), "1:01");
         assert_eq!(clock(3_725_000.0), "1:02:05");
     }

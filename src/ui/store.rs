@@ -9,10 +9,10 @@ use super::{
     turns::{Turn, Turns},
 };
 use crate::{
-    batch::ConventionId,
+    batch::LaneRule,
     lab::{Lab, Language, Msg, Recording, Transport, machine::DeviceState, msg::Effect, update},
     protocol::{Event, GroupRow, RunId},
-    setup::{Draft, FieldError, Key, Setup, limits::MAX_LANES, named::Named as _, parse::parse},
+    setup::{Draft, FieldError, Key, Setup, limits::MAX_LANES, named_lanes, parse::parse},
 };
 
 type Outside = Rc<dyn Fn(Store, Vec<Effect>)>;
@@ -35,7 +35,7 @@ pub struct Store {
     /// Where the device stands.
     pub device: Memo<DeviceState>,
     /// The lanes shown: those of the run, else those of the form.
-    pub lanes: Memo<Vec<ConventionId>>,
+    pub lanes: Memo<Vec<LaneRule>>,
     turns: Turns,
 }
 
@@ -60,7 +60,7 @@ impl Store {
             errors: Memo::new(move |_| lab.with(|lab| lab.errors.clone())),
             transport: Memo::new(move |_| lab.with(|lab| lab.machine.transport)),
             device: Memo::new(move |_| lab.with(|lab| lab.machine.device.clone())),
-            lanes: Memo::new(move |before: Option<&Vec<ConventionId>>| lanes(lab, setup, before)),
+            lanes: Memo::new(move |before: Option<&Vec<LaneRule>>| lanes(lab, setup, before)),
             turns: Turns::new(),
         }
     }
@@ -163,20 +163,18 @@ fn locale(language: Language) -> Locale {
     }
 }
 
-/// Whatever conventions a form names, though the rest of it does not parse.
-fn named_lanes(draft: &Draft) -> Vec<ConventionId> {
-    let names = draft.get(Key::Lanes).split([',', ' ']);
-    names
-        .filter_map(|name| ConventionId::named(name.trim()))
-        .take(MAX_LANES)
-        .collect()
+/// Whatever lanes a form names, though the rest of it does not parse.
+fn shown_lanes(draft: &Draft) -> Vec<LaneRule> {
+    let mut lanes = named_lanes(draft.get(Key::Lanes));
+    lanes.truncate(MAX_LANES);
+    lanes
 }
 
 /// While the form does not parse and nothing is recorded, what was shown stays.
-fn lanes(lab: RwSignal<Lab>, setup: Memo<Option<Arc<Setup>>>, before: Option<&Vec<ConventionId>>) -> Vec<ConventionId> {
+fn lanes(lab: RwSignal<Lab>, setup: Memo<Option<Arc<Setup>>>, before: Option<&Vec<LaneRule>>) -> Vec<LaneRule> {
     let recorded = lab.with(|lab| lab.recording.as_ref().map(|recording| recording.setup.lanes.clone()));
     recorded
         .or_else(|| setup.with(|setup| setup.as_ref().map(|setup| setup.lanes.clone())))
         .or_else(|| before.cloned())
-        .unwrap_or_else(|| lab.with(|lab| named_lanes(&lab.blueprint.draft)))
+        .unwrap_or_else(|| lab.with(|lab| shown_lanes(&lab.blueprint.draft)))
 }

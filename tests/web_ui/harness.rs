@@ -105,6 +105,7 @@ pub(crate) fn known_group() -> GroupRow {
             scored_examples: 1,
             supervised,
             positions: supervised,
+            unpadded: supervised,
         },
         padded: 0,
     };
@@ -121,7 +122,11 @@ pub(crate) fn known_group() -> GroupRow {
         outcome: Outcome::Applied,
         loss_sums: sums.to_vec(),
         loss: GroupLoss::from_sums([(sums[0], 512), (sums[1], 1536)]),
+        logged_loss: 3.5,
         gradient_norm: 1.25,
+        clip_norms: Vec::new(),
+        scale: None,
+        batch_norm: None,
         rate: 0.1,
         counters: Counters {
             microbatches: 2,
@@ -132,6 +137,8 @@ pub(crate) fn known_group() -> GroupRow {
             unique_examples: 2,
             supervised_tokens: 2048,
             padded_tokens: 0,
+            all_reduces: 0,
+            all_reduced_bytes: 0,
         },
         checksums: Some([0xaaaa_0000_0000_0000, 0xaaaa_0000_0000_0000, 0xbbbb_0000_0000_0000]),
         apart: None,
@@ -142,6 +149,7 @@ pub(crate) fn known_group() -> GroupRow {
         dropped: Vec::new(),
         lanes: vec![lane(), lane()],
         elapsed_ms: 20.0,
+        memory: None,
     }
 }
 
@@ -155,6 +163,8 @@ pub(crate) fn report_known_group(store: Store) {
         groups_per_epoch: 1,
         dropped_per_epoch: 0,
         dropped: Vec::new(),
+        repeated_per_epoch: 0,
+        memory: None,
     };
     let worker = [
         Event::Ready { version: VERSION },

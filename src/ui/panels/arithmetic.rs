@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::loss_words::derivation;
 use crate::{
-    batch::{Convention, ConventionId, GroupFacts, MicrobatchFacts, Pass, TokenWeights},
+    batch::{GroupFacts, LaneRule, MicrobatchFacts, Pass, TokenWeights},
     protocol::GroupRow,
     ui::{
         format,
@@ -40,7 +40,7 @@ struct Table {
     sum: String,
 }
 
-fn table(lanes: &[ConventionId], row: &GroupRow) -> Table {
+fn table(lanes: &[LaneRule], row: &GroupRow) -> Table {
     let facts = row.plan.facts();
     // The sums of the first lane that has one a microbatch.
     let sums = row
@@ -57,7 +57,7 @@ fn table(lanes: &[ConventionId], row: &GroupRow) -> Table {
         mean: sum_of(at)
             .filter(|_| k.supervised > 0)
             .map_or_else(|| "–".to_owned(), |sum| format::loss(sum / k.supervised as f64)),
-        factors: lanes.iter().map(|&id| factor(id, &facts, k)).collect(),
+        factors: lanes.iter().map(|&rule| factor(rule, &facts, k)).collect(),
     });
     Table {
         number: row.plan.number + 1,
@@ -69,8 +69,8 @@ fn table(lanes: &[ConventionId], row: &GroupRow) -> Table {
 }
 
 /// `coefficient / D` over `1 / N`.
-fn factor(id: ConventionId, facts: &GroupFacts, k: &MicrobatchFacts) -> Option<f64> {
-    let convention = Convention::of(id);
+fn factor(rule: LaneRule, facts: &GroupFacts, k: &MicrobatchFacts) -> Option<f64> {
+    let convention = rule.convention();
     if convention.pass == Pass::Whole {
         return Some(1.0);
     }
@@ -114,15 +114,15 @@ fn Derivations() -> impl IntoView {
             <For
                 each=move || store.lanes.get().into_iter().enumerate()
                 key=|lane| *lane
-                children=move |(lane, id)| {
+                children=move |(lane, rule)| {
                     let written = Memo::new(move |_| {
-                        store.last(Turn::Sums, |_, row| row.lanes.get(lane).map(|one| derivation(id, &row.plan, one)))
+                        store.last(Turn::Sums, |_, row| row.lanes.get(lane).map(|one| derivation(rule, &row.plan, one)))
                     });
                     view! {
                         <div>
                             <dt>
                                 <LaneMark lane=lane />
-                                <span>{move || names::convention(store.locale.get(), id)}</span>
+                                <span>{move || names::lane(store.locale.get(), rule)}</span>
                             </dt>
                             <dd>
                                 {move || match written.get().flatten() {
@@ -140,7 +140,7 @@ fn Derivations() -> impl IntoView {
 }
 
 #[component]
-fn Sums(table: Memo<Option<Table>>, height: usize, lanes: Vec<ConventionId>) -> impl IntoView {
+fn Sums(table: Memo<Option<Table>>, height: usize, lanes: Vec<LaneRule>) -> impl IntoView {
     let store = use_store();
     let width = lanes.len();
     let total =
@@ -169,12 +169,12 @@ fn Sums(table: Memo<Option<Table>>, height: usize, lanes: Vec<ConventionId>) -> 
                     {lanes
                         .into_iter()
                         .enumerate()
-                        .map(|(lane, id)| {
+                        .map(|(lane, rule)| {
                             view! {
                                 <th scope="col">
                                     <LaneMark lane=lane />
                                     " "
-                                    {move || names::convention(store.locale.get(), id)}
+                                    {move || names::lane(store.locale.get(), rule)}
                                 </th>
                             }
                         })

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::loss_words;
 use crate::{
-    batch::{Convention, ConventionId, GroupPlan},
+    batch::{ConventionId, GroupPlan, LaneRule},
     lab::Recording,
     protocol::{GroupRow, LaneRow, Outcome},
     ui::{
@@ -27,7 +27,7 @@ pub fn LaneCards() -> impl IntoView {
             <For
                 each=move || store.lanes.get().into_iter().enumerate()
                 key=|lane| *lane
-                children=|(lane, id)| view! { <LaneCard lane=lane id=id /> }
+                children=|(lane, rule)| view! { <LaneCard lane=lane rule=rule /> }
             />
         </section>
     }
@@ -48,7 +48,7 @@ struct Card {
 }
 
 impl Card {
-    fn of(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Self {
+    fn of(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Self {
         let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::loss);
         Self {
             outcome: Some(lane.outcome),
@@ -56,24 +56,24 @@ impl Card {
             weighted_value: text(lane.loss.token_weighted()),
             unweighted: loss_words::unweighted(plan, lane),
             unweighted_value: text(lane.loss.mean_of_means()),
-            trained_on: loss_words::trained_on(id, plan, lane).map(format::loss),
-            follows: Some(follows(id, Some(plan))),
+            trained_on: loss_words::trained_on(rule, plan, lane).map(format::loss),
+            follows: Some(follows(rule, Some(plan))),
             norm: format::value(lane.gradient_norm),
             rate: format::value(lane.rate),
         }
     }
 
-    fn read(id: ConventionId, lane: usize) -> impl Fn(&Recording, &GroupRow) -> Self {
+    fn read(rule: LaneRule, lane: usize) -> impl Fn(&Recording, &GroupRow) -> Self {
         move |_, row| {
             row.lanes
                 .get(lane)
-                .map(|one| Self::of(id, &row.plan, one))
+                .map(|one| Self::of(rule, &row.plan, one))
                 .unwrap_or_default()
         }
     }
 }
 
-/// Which of the two numbers a convention follows, if it is one of them.
+/// Which of the two numbers a lane follows, if it is one of them; under a fault of its loop it is neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follows {
     Weighted,
@@ -81,34 +81,35 @@ enum Follows {
     Neither,
 }
 
-fn follows(id: ConventionId, plan: Option<&GroupPlan>) -> Follows {
-    match id {
+fn follows(rule: LaneRule, plan: Option<&GroupPlan>) -> Follows {
+    if !rule.faults.is_empty() {
+        return Follows::Neither;
+    }
+    match rule.convention {
         ConventionId::MeanOfMeans if plan.is_none_or(loss_words::is_plain_mean) => Follows::Unweighted,
-        _ if Convention::of(id).correct => Follows::Weighted,
+        _ if rule.correct() => Follows::Weighted,
         _ => Follows::Neither,
     }
 }
 
 #[component]
-fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
+fn LaneCard(lane: usize, rule: LaneRule) -> impl IntoView {
     let store = use_store();
-    let card = Memo::new(move |_| store.last(Turn::Cards, Card::read(id, lane)));
+    let card = Memo::new(move |_| store.last(Turn::Cards, Card::read(rule, lane)));
     let followed = Memo::new(move |_| {
         let told = card.with(|card| card.as_ref().and_then(|card| card.follows));
-        told.unwrap_or_else(|| follows(id, None))
+        told.unwrap_or_else(|| follows(rule, None))
     });
     let title = format!("lane-{}-title", lane + 1);
     let labelled_by = title.clone();
-    let convention = Convention::of(id);
+    let convention = rule.convention();
     let with =
         move |read: fn(&Card) -> String| move || card.with(|card| card.as_ref().map_or_else(|| "–".to_owned(), read));
     let note = move || {
         let locale = store.locale.get();
         card.with(|card| match card.as_ref().map(|card| card.outcome) {
             None => Some(td_string!(locale, card.waiting)),
-            Some(Some(Outcome::NoSupervisedToken)) => Some(td_string!(locale, card.skipped_tokens)),
-            Some(Some(Outcome::NonFiniteGradient)) => Some(td_string!(locale, card.skipped_finite)),
-            Some(_) => None,
+            Some(outcome) => outcome.and_then(|outcome| names::outcome(locale, outcome)),
         })
     };
     let written =
@@ -117,7 +118,7 @@ fn LaneCard(lane: usize, id: ConventionId) -> impl IntoView {
         <article class="card" data-lane={lane + 1} aria-labelledby=labelled_by>
             <header>
                 <LaneMark lane=lane />
-                <h3 id=title>{move || names::convention(store.locale.get(), id)}</h3>
+                <h3 id=title>{move || names::lane(store.locale.get(), rule)}</h3>
                 <code class="formula">{convention.formula}</code>
             </header>
             <div class="losses">

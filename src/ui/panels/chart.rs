@@ -170,8 +170,8 @@ fn chart_lanes(store: Store) -> Signal<Vec<ChartLane>> {
         let locale = store.locale.get();
         hidden.with(|hidden| {
             store.lanes.with(|lanes| {
-                let lanes = lanes.iter().enumerate().map(|(lane, &id)| ChartLane {
-                    label: names::convention(locale, id).to_owned(),
+                let lanes = lanes.iter().enumerate().map(|(lane, &rule)| ChartLane {
+                    label: names::lane(locale, rule),
                     visible: !hidden.contains(&lane),
                 });
                 lanes.collect()
@@ -208,7 +208,7 @@ fn Legend() -> impl IntoView {
             <For
                 each=move || store.lanes.get().into_iter().enumerate()
                 key=|lane| *lane
-                children=move |(lane, id)| {
+                children=move |(lane, rule)| {
                     view! {
                         <label>
                             <input
@@ -217,7 +217,7 @@ fn Legend() -> impl IntoView {
                                 on:change=move |_| store.dispatch(Msg::ToggleLane(lane))
                             />
                             <LaneMark lane=lane />
-                            <span>{move || names::convention(store.locale.get(), id)}</span>
+                            <span>{move || names::lane(store.locale.get(), rule)}</span>
                         </label>
                     }
                 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    batch::{ConventionId, Unit},
+    batch::{LaneRule, Unit},
     lab::Recording,
     protocol::{GroupRow, LaneRow, Outcome, ReplicaSpread},
     ui::{
@@ -36,7 +36,7 @@ pub fn CompareTable() -> impl IntoView {
 }
 
 #[component]
-fn Body(lanes: Vec<ConventionId>) -> impl IntoView {
+fn Body(lanes: Vec<LaneRule>) -> impl IntoView {
     let store = use_store();
     let width = lanes.len();
     let row = move |label: Signal<&'static str>, read: Read| row(store, width, label, read);
@@ -49,12 +49,12 @@ fn Body(lanes: Vec<ConventionId>) -> impl IntoView {
                     {lanes
                         .into_iter()
                         .enumerate()
-                        .map(|(lane, id)| {
+                        .map(|(lane, rule)| {
                             view! {
                                 <th scope="col">
                                     <LaneMark lane=lane />
                                     " "
-                                    {move || names::convention(store.locale.get(), id)}
+                                    {move || names::lane(store.locale.get(), rule)}
                                 </th>
                             }
                         })
@@ -121,7 +121,7 @@ fn counter(store: Store, width: usize, unit: Unit) -> impl IntoView {
             {(0..width)
                 .map(|lane| {
                     let count = store.memo_in(Turn::Tables, move |lab| lab.recording.as_ref().map_or(0, |recording| counted(recording, lane, unit)));
-                    view! { <td>{move || format::count(count.get())}</td> }
+                    view! { <td>{move || format::counted(unit, count.get())}</td> }
                 })
                 .collect_view()}
         </tr>

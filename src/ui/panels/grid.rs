@@ -65,10 +65,10 @@ pub fn GroupGrid() -> impl IntoView {
                         <For
                             each=move || store.lanes.get().into_iter().enumerate()
                             key=|lane| *lane
-                            children=move |(at, id)| {
+                            children=move |(at, rule)| {
                                 view! {
                                     <option value=at.to_string() selected=move || lane.get() == at>
-                                        {move || format!("{} · {}", at + 1, names::convention(store.locale.get(), id))}
+                                        {move || format!("{} · {}", at + 1, names::lane(store.locale.get(), rule))}
                                     </option>
                                 }
                             }

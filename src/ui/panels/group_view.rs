@@ -1,7 +1,7 @@
 //! The group being worked on as a D x A table of texts.
 
 use crate::{
-    batch::{Convention, Pass},
+    batch::Pass,
     lab::{Lab, Recording, recording::CurrentGroup},
     protocol::CellState,
     ui::format,
@@ -118,8 +118,8 @@ impl GroupView {
 /// A microbatch's mean loss: from the ended group, else from what was watched.
 fn loss(recording: &Recording, current: &CurrentGroup, lane: usize, at: usize) -> Option<f64> {
     let supervised = current.plan.microbatches.get(at)?.facts.supervised;
-    let id = *recording.setup.lanes.get(lane)?;
-    if supervised == 0 || Convention::of(id).pass == Pass::Whole {
+    let rule = *recording.setup.lanes.get(lane)?;
+    if supervised == 0 || rule.convention().pass == Pass::Whole {
         return None;
     }
     let ended = current.ended.and_then(|group| recording.groups.get(group));

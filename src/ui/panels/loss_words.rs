@@ -1,7 +1,7 @@
 //! A group's loss as written arithmetic.
 
 use crate::{
-    batch::{Convention, ConventionId, GroupPlan, TokenWeights},
+    batch::{ConventionId, GroupPlan, LaneRule, TokenWeights},
     protocol::LaneRow,
     ui::format,
 };
@@ -46,9 +46,13 @@ pub fn unweighted(plan: &GroupPlan, lane: &LaneRow) -> String {
     format!("{numerator} / {}", format::count(lane.loss.means))
 }
 
-/// The number whose gradient this lane follows: `1/D · Σ coefficient_k · S_k`. `None` where the reported sums do not tell it.
-pub fn trained_on(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Option<f64> {
-    let convention = Convention::of(id);
+/// The number whose gradient this lane follows: `1/D · Σ coefficient_k · S_k`. `None` where the reported sums do not tell it,
+/// as under a fault of the loop.
+pub fn trained_on(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Option<f64> {
+    if !rule.faults.is_empty() {
+        return None;
+    }
+    let convention = rule.convention();
     if convention.correct {
         return lane.loss.token_weighted();
     }
@@ -77,9 +81,9 @@ pub fn is_plain_mean(plan: &GroupPlan) -> bool {
 }
 
 /// How the number that a lane follows arises from the group's sums and counts, written out as far as it stays readable.
-pub fn derivation(id: ConventionId, plan: &GroupPlan, lane: &LaneRow) -> Option<String> {
-    let value = format::loss(trained_on(id, plan, lane)?);
-    let steps = match id {
+pub fn derivation(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Option<String> {
+    let value = format::loss(trained_on(rule, plan, lane)?);
+    let steps = match rule.convention {
         ConventionId::TokenWeighted | ConventionId::FullBatch => all_by_all(plan, lane),
         ConventionId::MeanOfMeans if is_plain_mean(plan) => means(plan, lane),
         ConventionId::ReplicaTokenMean => replica_means(plan, lane),

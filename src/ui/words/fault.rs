@@ -31,6 +31,19 @@ pub fn fault(locale: Locale, fault: &Fault) -> String {
         Fault::NothingApplies { groups } => {
             td_string!(locale, fault.nothing_applies, groups = format::count(*groups)).to_string()
         }
+        Fault::MemoryLimit { in_use, limit, group } => {
+            let (in_use, limit) = (format::bytes(*in_use), format::bytes(*limit));
+            td_string!(
+                locale,
+                fault.memory_limit,
+                in_use,
+                limit,
+                group = format::count(group + 1)
+            )
+            .to_string()
+        }
+        Fault::BatchNormNeedsTwo => td_string!(locale, fault.batch_norm_needs_two).to_owned(),
+        Fault::InsideGroup => td_string!(locale, fault.inside_group).to_owned(),
         Fault::NoSuchRun => td_string!(locale, fault.no_such_run).to_owned(),
         Fault::VersionMismatch { page, worker } => {
             td_string!(locale, fault.version, page = *page, worker = *worker).to_string()

@@ -1,8 +1,12 @@
-//! The names of units, conventions and presets.
+//! The names of units, lanes, outcomes and presets.
 
 use crate::{
-    batch::{ConventionId, Unit},
-    ui::text::{Locale, td_string},
+    batch::{ConventionId, LaneRule, Unit, scaler::ScalerError},
+    protocol::Outcome,
+    ui::{
+        text::{Locale, td_string},
+        words::loop_faults,
+    },
 };
 
 /// A unit, as the label of a count.
@@ -16,6 +20,8 @@ pub fn unit(locale: Locale, unit: Unit) -> &'static str {
         Unit::UniqueExamples => td_string!(locale, units.unique_examples),
         Unit::SupervisedTokens => td_string!(locale, units.supervised_tokens),
         Unit::PaddedTokens => td_string!(locale, units.padded_tokens),
+        Unit::AllReduces => td_string!(locale, units.all_reduces),
+        Unit::AllReducedBytes => td_string!(locale, units.all_reduced_bytes),
     }
 }
 
@@ -36,7 +42,32 @@ pub fn convention(locale: Locale, id: ConventionId) -> &'static str {
         ConventionId::NominalAccumulation => td_string!(locale, lanes.nominal_accumulation),
         ConventionId::ExampleMean => td_string!(locale, lanes.example_mean),
         ConventionId::ZeroGradEachMicrobatch => td_string!(locale, lanes.zero_grad_each_microbatch),
+        ConventionId::IgnoredCounted => td_string!(locale, lanes.ignored_counted),
+        ConventionId::TwoDenominators => td_string!(locale, lanes.two_denominators),
     }
+}
+
+/// A lane: its convention, and what is wrong with its loop.
+pub fn lane(locale: Locale, rule: LaneRule) -> String {
+    let faults = rule.faults.rows().map(|row| loop_faults::name(locale, row.id));
+    std::iter::once(convention(locale, rule.convention))
+        .chain(faults)
+        .collect::<Vec<_>>()
+        .join(" + ")
+}
+
+/// How a group ended, where it changed nothing.
+pub fn outcome(locale: Locale, outcome: Outcome) -> Option<&'static str> {
+    Some(match outcome {
+        Outcome::Applied => return None,
+        Outcome::NoSupervisedToken => td_string!(locale, card.skipped_tokens),
+        Outcome::NonFiniteGradient => td_string!(locale, card.skipped_finite),
+        Outcome::Refused(ScalerError::AlreadyUnscaled) => td_string!(locale, card.refused_unscaled),
+        Outcome::Refused(ScalerError::AlreadyStepped) => td_string!(locale, card.refused_stepped),
+        Outcome::Refused(ScalerError::NotChecked) => td_string!(locale, card.refused_unchecked),
+        Outcome::Dropped => td_string!(locale, card.dropped),
+        Outcome::Carried => td_string!(locale, card.carried),
+    })
 }
 
 /// A preset and what it shows; an unknown one goes by its own name.

@@ -1,10 +1,12 @@
 //! What is wrong with a field, and what to do about it.
 
 use crate::{
-    setup::Problem,
+    batch::FaultId,
+    setup::{Named as _, Problem},
     ui::{
         format,
         text::{Locale, td_string},
+        words::loop_faults,
     },
 };
 
@@ -55,5 +57,28 @@ pub fn problem(locale: Locale, problem: &Problem) -> String {
         Problem::WrongOrder => td_string!(locale, problem.wrong_order).to_owned(),
         Problem::BadStart => td_string!(locale, problem.bad_start).to_owned(),
         Problem::StartNeedsMlp => td_string!(locale, problem.start_needs_mlp).to_owned(),
+        Problem::FaultsExclude { first, second } => {
+            let (first, second) = (loop_fault(locale, first), loop_fault(locale, second));
+            td_string!(locale, problem.faults_exclude, first, second).to_string()
+        }
+        Problem::FaultNeedsClip { fault } => {
+            td_string!(locale, problem.fault_needs_clip, fault = loop_fault(locale, fault)).to_string()
+        }
+        Problem::FaultNeedsLossScale { fault } => td_string!(
+            locale,
+            problem.fault_needs_loss_scale,
+            fault = loop_fault(locale, fault)
+        )
+        .to_string(),
+        Problem::FaultNeedsSplit { fault } => {
+            td_string!(locale, problem.fault_needs_split, fault = loop_fault(locale, fault)).to_string()
+        }
+        Problem::BadInjection => td_string!(locale, problem.bad_injection).to_owned(),
+        Problem::BadMomentum => td_string!(locale, problem.bad_momentum).to_owned(),
     }
+}
+
+/// A fault of a loop in the reader's language, by its stable name.
+fn loop_fault(locale: Locale, name: &'static str) -> &'static str {
+    FaultId::named(name).map_or(name, |id| loop_faults::name(locale, id))
 }
