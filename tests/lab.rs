@@ -1,6 +1,8 @@
 //! The page's state: what each message does to it, and what it asks of the outside.
 #![cfg(not(target_arch = "wasm32"))]
 
+#[path = "lab/beside.rs"]
+mod beside;
 #[path = "lab/told.rs"]
 mod told;
 

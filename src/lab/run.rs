@@ -5,6 +5,7 @@ use super::{
     machine::{DeviceState, Transport},
     msg::{Effect, Go, OwnFile},
     recording::Recording,
+    tools::Answer,
 };
 use crate::{
     data::{self, DataError},
@@ -91,6 +92,8 @@ pub(super) fn load(lab: &mut Lab, then: Option<Go>) -> Vec<Effect> {
     lab.machine.after_load = then;
     lab.machine.facts = None;
     lab.machine.fault = None;
+    // It was about the run that is replaced, whose answers are no longer heard.
+    lab.tools.probe = Answer::None;
     // What the person starts gets its chances anew.
     lab.machine.deaths = 0;
     lab.blueprint.hidden_lanes.retain(|&lane| lane < setup.lanes.len());

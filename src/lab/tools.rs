@@ -1,13 +1,9 @@
 //! What the person can ask of the worker beside a run: the probe, the check before a campaign, and the largest m that fits.
 
-use super::{
-    Lab,
-    machine::{DeviceState, Transport},
-    msg::Effect,
-};
+use super::{Lab, msg::Effect, ready};
 use crate::{
     protocol::{Command, Fault, FitReport, FitTry, PreflightReport, ProbeReport},
-    setup::{Data, Setup, parse::parse},
+    setup::{Data, Draft, Setup, parse::parse},
 };
 
 /// One question and its answer.
@@ -31,7 +27,7 @@ impl<T> Answer<T> {
     }
 }
 
-/// All of them.
+/// All of them, each with the experiment that it was asked about.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tools {
     /// All conventions at one point.
@@ -42,9 +38,25 @@ pub struct Tools {
     pub fit: Answer<FitReport>,
     /// Sizes tried so far.
     pub fit_tries: Vec<FitTry>,
+    /// The draft that was checked, for the names of its lanes; the form may have changed since.
+    pub checked: Option<Draft>,
+    /// The draft whose largest m was looked for.
+    pub fitted: Option<Draft>,
 }
 
 impl Tools {
+    /// What was asked of a worker that the person replaced.
+    pub(super) fn withdraw(&mut self) {
+        fn end<T>(answer: &mut Answer<T>) {
+            if matches!(answer, Answer::Waiting) {
+                *answer = Answer::None;
+            }
+        }
+        end(&mut self.probe);
+        end(&mut self.preflight);
+        end(&mut self.fit);
+    }
+
     /// The worker that was asked is gone.
     pub(super) fn worker_gone(&mut self, fault: &Fault) {
         fn end<T>(answer: &mut Answer<T>, fault: &Fault) {
@@ -60,7 +72,7 @@ impl Tools {
 
 /// Asks for the probe. Nothing happens unless a run stands at a boundary.
 pub(super) fn probe(lab: &mut Lab) -> Vec<Effect> {
-    if !matches!(lab.machine.transport, Transport::Paused | Transport::Finished) {
+    if ready::probe(lab).is_err() {
         return Vec::new();
     }
     lab.tools.probe = Answer::Waiting;
@@ -69,32 +81,28 @@ pub(super) fn probe(lab: &mut Lab) -> Vec<Effect> {
 
 /// Asks for the check of the draft.
 pub(super) fn preflight(lab: &mut Lab) -> Vec<Effect> {
-    let Some((setup, own_text)) = subject(lab) else {
+    let Some((setup, own_text)) = subject(lab).filter(|_| ready::preflight(lab).is_ok()) else {
         return Vec::new();
     };
     lab.tools.preflight = Answer::Waiting;
+    lab.tools.checked = Some(lab.blueprint.draft.clone());
     vec![Effect::Send(Command::Preflight { setup, own_text })]
 }
 
 /// Asks for the largest m of the draft.
 pub(super) fn fit(lab: &mut Lab, limit: u64) -> Vec<Effect> {
-    let Some((setup, own_text)) = subject(lab) else {
+    let Some((setup, own_text)) = subject(lab).filter(|_| ready::fit(lab).is_ok()) else {
         return Vec::new();
     };
     lab.tools.fit = Answer::Waiting;
+    lab.tools.fitted = Some(lab.blueprint.draft.clone());
     lab.tools.fit_tries.clear();
     vec![Effect::Send(Command::Fit { setup, own_text, limit })]
 }
 
-/// The draft as a setup, with the text of its file. `None` where the draft has errors or no device is ready: the form and the line
-/// about the device say so.
+/// The draft as a setup, with the text of its file. `None` where the draft has errors.
 fn subject(lab: &Lab) -> Option<(Box<Setup>, Option<String>)> {
-    let usable = matches!(lab.machine.device, DeviceState::Usable(..));
-    let idle = !matches!(
-        lab.machine.transport,
-        Transport::Loading | Transport::Running | Transport::Pausing
-    );
-    let setup = parse(&lab.blueprint.draft).ok().filter(|_| usable && idle)?;
+    let setup = parse(&lab.blueprint.draft).ok()?;
     let own = lab
         .blueprint
         .own

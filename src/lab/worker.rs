@@ -153,6 +153,7 @@ pub(super) fn choose(lab: &mut Lab, chosen: Chosen) {
 pub(super) fn respawn(lab: &mut Lab, device: DeviceChoice) -> Vec<Effect> {
     // A run that still waits for its device was never sent, so the next worker can have it.
     let unsent = lab.machine.transport == Transport::Loading && !matches!(lab.machine.device, DeviceState::Usable(..));
+    lab.tools.withdraw();
     lab.machine.ready = false;
     lab.machine.chosen = None;
     lab.machine.device = DeviceState::Starting;
@@ -213,6 +214,7 @@ fn unusable(lab: &mut Lab, fault: Fault) -> Vec<Effect> {
         lab.machine.fault = None;
         return effects;
     }
+    lab.tools.worker_gone(&fault);
     lab.machine.preparing = None;
     lab.machine.device = DeviceState::Failed(fault.clone());
     lab.machine.fault = Some(fault);
