@@ -7,6 +7,7 @@ pub mod blueprint;
 pub mod cells;
 pub mod closeness;
 pub mod machine;
+pub mod memory;
 pub mod msg;
 pub mod past;
 pub mod ready;

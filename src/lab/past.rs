@@ -15,7 +15,7 @@ use crate::{
 const KEPT: usize = 4;
 
 /// Bytes that the journals of all kept runs may hold together. The oldest give way first.
-const JOURNAL_BYTES: u64 = 256 * 1024 * 1024;
+pub const JOURNAL_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A run that was replaced by another.
 #[derive(Clone, Debug)]

@@ -21,6 +21,16 @@ pub enum Answer<T> {
 }
 
 impl<T> Answer<T> {
+    /// The same answer, told otherwise.
+    pub fn map<U>(&self, told: impl FnOnce(&T) -> U) -> Answer<U> {
+        match self {
+            Self::None => Answer::None,
+            Self::Waiting => Answer::Waiting,
+            Self::Done(answer) => Answer::Done(told(answer)),
+            Self::Failed(fault) => Answer::Failed(fault.clone()),
+        }
+    }
+
     /// What the worker sent.
     pub(super) fn take(result: Result<T, Fault>) -> Self {
         result.map_or_else(Self::Failed, Self::Done)

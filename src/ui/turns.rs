@@ -19,9 +19,24 @@ pub enum Turn {
     Sums,
     /// The lane-by-lane table and the journal.
     Tables,
+    /// The loss scale.
+    Scale,
+    /// Communication, clipping and the log.
+    Exchange,
+    /// Memory.
+    Memory,
 }
 
-const TURNS: [Turn; 5] = [Turn::Cards, Turn::Curves, Turn::Group, Turn::Sums, Turn::Tables];
+const TURNS: [Turn; 8] = [
+    Turn::Cards,
+    Turn::Curves,
+    Turn::Group,
+    Turn::Sums,
+    Turn::Tables,
+    Turn::Scale,
+    Turn::Exchange,
+    Turn::Memory,
+];
 
 /// Between one part and the next, after the first has been painted. A round is then some tenths of a second: numbers that change faster
 /// are not read anyway.

@@ -70,6 +70,25 @@ pub fn trained_on(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Option<f6
     Some(sum / f64::from(plan.replicas.max(1)))
 }
 
+/// What the group's losses add up to as they are back-propagated, averaged over replicas: `1/D · Σ factor_k · S_k`, whatever becomes of
+/// their gradients. `None` where the reported sums do not tell it; NaN where a mean over no token enters.
+pub fn backpropagated(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Option<f64> {
+    let convention = rule.convention();
+    if convention.correct {
+        return lane.loss.token_weighted();
+    }
+    let told = convention.token_weights == TokenWeights::Uniform && lane.loss_sums.len() == plan.microbatches.len();
+    if !told || plan.microbatches.len() > WEIGHED {
+        return None;
+    }
+    let facts = plan.facts();
+    let sums = facts.microbatches.iter().zip(&lane.loss_sums);
+    let sum: f64 = sums
+        .map(|(k, &sum)| convention.backpropagated_loss(&facts, k, sum))
+        .sum();
+    Some(sum / f64::from(plan.replicas.max(1)))
+}
+
 /// Whether the mean of microbatch means, as frameworks compute it, is the plain mean of all of them: where a microbatch is empty, or
 /// replicas accumulate different numbers of them, `M / A` on each replica and the average over replicas is another number.
 pub fn is_plain_mean(plan: &GroupPlan) -> bool {
