@@ -97,6 +97,8 @@ fn both_languages_say_the_same_things() {
         english.len()
     );
     assert_none(&locales::differences(&english, &russian));
+    let ui: Vec<File> = sources().into_iter().filter(|file| file.room() == "ui").collect();
+    assert_none(&locales::unused(&english, &ui));
 }
 
 #[test]

@@ -43,10 +43,8 @@ pub(super) fn read(setup: &Setup, text: &str, longest: u32) -> Result<Collected,
 
 /// The reader counts lines within the one it was given; only its column means anything to a person.
 fn bad_json(line: u64, error: &serde_json::Error) -> DataError {
-    let text = error.to_string();
-    let reason = text.split(" at line ").next().unwrap_or(&text);
     DataError::BadJson {
         line,
-        reason: format!("{reason} (column {})", error.column()),
+        column: error.column().max(1) as u64,
     }
 }

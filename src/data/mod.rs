@@ -13,7 +13,7 @@ mod text;
 mod written;
 
 pub use corpus::{Corpus, Vocabulary, build};
-pub use error::DataError;
+pub use error::{DataError, asks_for_a_file};
 pub use file::{check_size, read_file};
 pub use lengths::parse_lengths_file;
 pub use summary::{Bin, Run, Sample, Summary, summary};

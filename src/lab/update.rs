@@ -7,7 +7,7 @@ use super::{
     run, tools, worker,
 };
 use crate::{
-    data::DataError,
+    data::{DataError, asks_for_a_file},
     protocol::Fault,
     setup::{Draft, Key, parse::parse},
 };
@@ -86,6 +86,12 @@ fn toggle(hidden: &mut Vec<usize>, lane: usize) {
 
 fn replace(lab: &mut Lab, draft: Draft) -> Vec<Effect> {
     lab.errors = parse(&draft).err().unwrap_or_default();
+    // What was said about the data of another form no longer holds; a refused file stays refused until another is given.
+    if let Some(Fault::Data(error)) = &lab.machine.fault
+        && !(asks_for_a_file(&draft) && error.field(&draft) == Key::FileName)
+    {
+        lab.machine.fault = None;
+    }
     lab.blueprint.draft = draft.clone();
     vec![Effect::WriteLink(draft)]
 }
@@ -107,5 +113,37 @@ fn own_file(lab: &mut Lab, result: Result<OwnFile, DataError>) -> Vec<Effect> {
             lab.machine.fault = Some(Fault::Data(error));
             Vec::new()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_about_data_goes_with_the_form_it_was_said_of() {
+        let mut lab = Lab::default();
+        let groups = DataError::NoFullGroup {
+            examples: 3,
+            needed: 16,
+        };
+        lab.machine.fault = Some(Fault::Data(groups));
+        update(&mut lab, Msg::Edit(Key::LastGroup, "process".to_owned()));
+        assert_eq!(lab.machine.fault, None);
+
+        update(&mut lab, Msg::Edit(Key::Data, "text".to_owned()));
+        update(&mut lab, Msg::OwnFile(Err(DataError::Empty)));
+        update(&mut lab, Msg::Edit(Key::Rate, "0.1".to_owned()));
+        assert_eq!(
+            lab.machine.fault,
+            Some(Fault::Data(DataError::Empty)),
+            "the file is still refused"
+        );
+        update(&mut lab, Msg::Edit(Key::Data, "copy".to_owned()));
+        assert_eq!(lab.machine.fault, None, "no file is asked for any more");
+
+        lab.machine.fault = Some(Fault::NoSuchRun);
+        update(&mut lab, Msg::Edit(Key::Rate, "0.2".to_owned()));
+        assert_eq!(lab.machine.fault, Some(Fault::NoSuchRun), "not about data");
     }
 }

@@ -181,3 +181,17 @@ fn without_layout(text: &str) -> &str {
         _ => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_of_lanes_is_read_again_and_the_rest_left_out() {
+        let text = "token_weighted+never_synced, nonsense;token_weighted+nonsense mean_of_means";
+        let named: Vec<String> = named_lanes(text).into_iter().map(lane_name).collect();
+        assert_eq!(named, ["token_weighted+never_synced", "mean_of_means"]);
+        assert!(lanes(text).is_err());
+        assert_eq!(lanes(&named.join(",")).unwrap(), named_lanes(text));
+    }
+}

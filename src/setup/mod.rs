@@ -14,6 +14,7 @@ pub mod link;
 mod lists;
 pub mod matters;
 pub mod named;
+pub mod needs;
 mod number;
 pub mod parse;
 pub mod presets;
@@ -25,7 +26,7 @@ pub use key::Key;
 pub use lists::{lane_name, named_lanes};
 pub use named::Named;
 pub use number::count;
-pub use presets::{PRESETS, Preset};
+pub use presets::{PRESETS, Preset, PresetKind};
 pub use problem::{FieldError, Problem};
 pub use types::{
     Budget, Data, Dropout, DropoutOrder, Injection, Lengths, Model, Optimizer, OwnFormat, Precision, Setup, Start, Task,

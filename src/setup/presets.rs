@@ -7,37 +7,45 @@ use super::{Draft, Key};
 pub struct Preset {
     /// Its stable name, also the key of its text.
     pub name: &'static str,
+    /// What it shows.
+    pub kind: PresetKind,
     /// Its draft.
     pub draft: fn() -> Draft,
 }
 
+/// What a preset shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PresetKind {
+    /// Ways of counting, right and wrong.
+    Counting,
+    /// Faults of a loop, beside the right one.
+    Loops,
+}
+
 /// All presets; the first is what a new visitor sees.
 pub const PRESETS: &[Preset] = &[
-    Preset {
-        name: "sort_uneven",
-        draft: sort_uneven,
-    },
-    Preset {
-        name: "512_1536",
-        draft: two_sources,
-    },
-    Preset {
-        name: "2x8x2",
-        draft: two_by_eight_by_two,
-    },
-    Preset {
-        name: "uneven_replicas",
-        draft: uneven_replicas,
-    },
-    Preset {
-        name: "equal_lengths",
-        draft: equal_lengths,
-    },
-    Preset {
-        name: "smallest",
-        draft: smallest,
-    },
+    counting("sort_uneven", sort_uneven),
+    counting("512_1536", two_sources),
+    counting("2x8x2", two_by_eight_by_two),
+    counting("uneven_replicas", uneven_replicas),
+    counting("equal_lengths", equal_lengths),
+    counting("smallest", smallest),
+    loops("zero_grad", zero_grad),
+    loops("sync_first", sync_first),
+    loops("infinity", infinity),
+    loops("clip_each", clip_each),
+    loops("scheduler", scheduler),
 ];
+
+const fn counting(name: &'static str, draft: fn() -> Draft) -> Preset {
+    let kind = PresetKind::Counting;
+    Preset { name, kind, draft }
+}
+
+const fn loops(name: &'static str, draft: fn() -> Draft) -> Preset {
+    let kind = PresetKind::Loops;
+    Preset { name, kind, draft }
+}
 
 impl Preset {
     /// The preset called `name`.
@@ -137,4 +145,92 @@ fn smallest() -> Draft {
         (Key::Rate, "0.1"),
         (Key::Budget, "200"),
     ])
+}
+
+/// One replica, so that nothing but the clearing of gradients tells the lanes apart.
+fn zero_grad() -> Draft {
+    with(&[
+        (Key::Replicas, "1"),
+        (Key::Lanes, "token_weighted,token_weighted+zero_grad_before_backward"),
+    ])
+}
+
+/// Two replicas that see different examples, and part as soon as they are not reduced after the last microbatch.
+fn sync_first() -> Draft {
+    with(&[(
+        Key::Lanes,
+        "token_weighted,token_weighted+sync_first_microbatch,token_weighted+never_synced",
+    )])
+}
+
+/// Attempts 10, 11 and 30 meet an infinity: the loss scale halves three times and, on a warm-up, a scheduler that is not held shows
+/// another learning rate from the first of them on.
+fn infinity() -> Draft {
+    with(&[
+        (Key::Schedule, "linear_warmup_decay"),
+        (Key::Warmup, "40"),
+        (Key::ScheduleTotal, "200"),
+        (Key::LossScale, "dynamic"),
+        (Key::InitScale, "1024"),
+        (Key::GrowthInterval, "40"),
+        (Key::InjectInf, "10:1:1, 11:2:1, 30:1:2"),
+        (Key::Lanes, "token_weighted,token_weighted+scheduler_each_attempt"),
+        (Key::Budget, "200"),
+    ])
+}
+
+/// SGD without momentum, since AdamW hides by how much a gradient was cut; uneven lengths, so that microbatches differ in norm.
+fn clip_each() -> Draft {
+    with(&[
+        (Key::Lengths, "two_humped"),
+        (Key::Optimizer, "sgd"),
+        (Key::Momentum, "0"),
+        (Key::Rate, "0.3"),
+        (Key::ClipNorm, "0.5"),
+        (
+            Key::Lanes,
+            "token_weighted,token_weighted+clip_each_contribution,token_weighted+clip_each_mean,token_weighted+clip_running_gradient",
+        ),
+    ])
+}
+
+/// A = 4: a schedule of 400 steps is over after 100 updates.
+fn scheduler() -> Draft {
+    with(&[
+        (Key::Schedule, "linear_warmup_decay"),
+        (Key::Lanes, "token_weighted,token_weighted+scheduler_each_microbatch"),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::parse::parse;
+
+    #[test]
+    fn faults_stand_beside_the_right_loop() {
+        for preset in PRESETS {
+            let setup = parse(&(preset.draft)()).unwrap();
+            let loops = preset.kind == PresetKind::Loops;
+            assert!(
+                setup.lanes[0].correct(),
+                "{}: the others are compared with lane 1",
+                preset.name
+            );
+            for lane in &setup.lanes[1..] {
+                assert_eq!(!lane.faults.is_empty(), loops, "{}", preset.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_injection_meets_a_microbatch() {
+        let setup = parse(&infinity()).unwrap();
+        let split = setup.split;
+        assert_eq!(setup.inject_inf.len(), 3);
+        for at in setup.inject_inf {
+            assert!(at.microbatch <= split.accumulation.get() && at.replica <= split.replicas.get());
+            assert!(at.attempt < setup.budget.amount);
+        }
+    }
 }

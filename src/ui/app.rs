@@ -6,14 +6,10 @@ use wasm_bindgen::JsCast as _;
 use super::{
     browser,
     controls::{
-        data::DataFields,
+        form::Form,
         header::Header,
-        lanes::LaneFields,
-        lengths::LengthFields,
         presets::Presets,
         preview,
-        recipe::{BudgetFields, ModelFields, OptimizerFields},
-        split::{DealingFields, SplitFields},
         transport::{TransportBar, toggle, toggle_slow},
     },
     effects::Outside,
@@ -24,6 +20,7 @@ use super::{
         share::SharePanel,
     },
     parts::alert::Alert,
+    refusals::Refusals,
     remember::{self, language_code, theme_name},
     store::{Store, use_store},
     text::{td_string, tr},
@@ -80,6 +77,7 @@ pub fn Page(
 ) -> impl IntoView {
     provide_context(store);
     let preview = preview::follow(store);
+    Refusals::provide(store, preview);
     follow_language_and_theme(store);
     let keys = window_event_listener(ev::keydown, move |event| shortcut(store, &event));
     on_cleanup(move || keys.remove());
@@ -97,27 +95,7 @@ pub fn Page(
             <Alerts />
             <div class="work">
                 <aside class="settings" aria-label=tr!(store, app.settings)>
-                    <details open=browser::wide()>
-                    <summary>{tr!(store, app.settings)}</summary>
-                    <form on:submit=|event| event.prevent_default()>
-                        <SplitFields />
-                        <LaneFields />
-                        <Section title=Signal::derive(tr!(store, data.title)) open=true>
-                            <DataFields preview=preview />
-                            <LengthFields preview=preview />
-                        </Section>
-                        <BudgetFields />
-                        <Section title=Signal::derive(tr!(store, model.title))>
-                            <ModelFields />
-                        </Section>
-                        <Section title=Signal::derive(tr!(store, optimizer.title))>
-                            <OptimizerFields />
-                        </Section>
-                        <Section title=Signal::derive(tr!(store, split.dealing))>
-                            <DealingFields />
-                        </Section>
-                    </form>
-                    </details>
+                    <Form preview=preview />
                 </aside>
                 <div class="results" id="results" tabindex="-1" role="region" aria-label=tr!(store, app.results)>
                     <LaneCards />
@@ -146,17 +124,6 @@ pub fn Page(
                 </div>
             </div>
         </main>
-    }
-}
-
-/// A part of the form that folds.
-#[component]
-fn Section(title: Signal<&'static str>, #[prop(optional)] open: bool, children: Children) -> impl IntoView {
-    view! {
-        <details class="section" open=open>
-            <summary>{move || title.get()}</summary>
-            <div class="section-body">{children()}</div>
-        </details>
     }
 }
 

@@ -1,5 +1,7 @@
 //! The few things that are asked of the browser itself. Whatever it refuses is done without.
 
+use std::time::Duration;
+
 use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
@@ -89,6 +91,39 @@ pub(crate) fn set_root(name: &str, value: &str) {
     if let Some(root) = document().document_element() {
         let _ = root.set_attribute(name, value);
     }
+}
+
+/// Puts the focus on the element called `id` once what was just changed is drawn.
+pub(crate) fn focus_soon(id: String) {
+    set_timeout(
+        move || {
+            let element = document().get_element_by_id(&id);
+            if let Some(element) = element.and_then(|e| e.dyn_into::<web_sys::HtmlElement>().ok()) {
+                let _ = element.focus();
+            }
+        },
+        Duration::ZERO,
+    );
+}
+
+/// Puts the focus on what the first of `selectors` finds that finds anything, if it was lost: what had it is gone once the change
+/// is drawn.
+pub(crate) fn keep_focus(selectors: &'static [&'static str]) {
+    set_timeout(
+        move || {
+            let lost = document()
+                .active_element()
+                .is_none_or(|e| e.tag_name().eq_ignore_ascii_case("body"));
+            let found = selectors
+                .iter()
+                .find_map(|one| document().query_selector(one).ok().flatten());
+            let next = found.filter(|_| lost);
+            if let Some(next) = next.and_then(|e| e.dyn_into::<web_sys::HtmlElement>().ok()) {
+                let _ = next.focus();
+            }
+        },
+        Duration::ZERO,
+    );
 }
 
 /// Whether there is room for two columns; the same width as in layout.css.

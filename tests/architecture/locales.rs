@@ -7,6 +7,8 @@ use std::{
 
 use serde_json::Value;
 
+use crate::source::File;
+
 /// Texts by their dotted key.
 pub(crate) type Texts = BTreeMap<String, String>;
 
@@ -80,6 +82,35 @@ fn by_stem(texts: &Texts) -> BTreeMap<&str, BTreeSet<String>> {
         stems.entry(stem).or_default().extend(arguments);
     }
     stems
+}
+
+/// Texts that no source names: `group.key` must stand in it as it is.
+pub(crate) fn unused(texts: &Texts, sources: &[File]) -> Vec<String> {
+    let named: BTreeSet<String> = sources.iter().flat_map(|file| dotted(&file.text)).collect();
+    let mut stems: Vec<&str> = by_stem(texts).into_keys().collect();
+    // A key may itself end like a plural form.
+    stems
+        .retain(|stem| !named.contains(*stem) && !texts.keys().any(|key| key.starts_with(stem) && named.contains(key)));
+    stems.iter().map(|stem| format!("nothing shows {stem}")).collect()
+}
+
+/// Names joined by dots, as keys and field accesses are written.
+fn dotted(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'))
+        .filter(|word| word.contains('.'))
+        .map(str::to_owned)
+}
+
+#[test]
+fn every_text_without_a_reader_is_seen() {
+    let texts = flat(&serde_json::from_str(r#"{"a": {"b": "x", "n_one": "1", "n_other": "2", "b_c": "y"}}"#).unwrap());
+    let left = |source: &str| unused(&texts, &[File::sample("src/ui/a.rs", source)]);
+    assert_eq!(
+        left("tr!(store, a.b); td_string!(l, a.n, count = 1); f(l, a.b_c)"),
+        Vec::<String>::new()
+    );
+    assert_eq!(left("tr!(store, a.n); td_string!(l, a.b)"), ["nothing shows a.b_c"]);
+    assert_eq!(left("a.nothing, x.a.b, a.b.c").len(), 3);
 }
 
 #[test]

@@ -1,15 +1,12 @@
 //! What a person sets.
 
 use microbatch_lab::{
-    batch::ConventionId,
     lab::{Lab, Language, Msg, msg::Effect},
-    setup::{Draft, Key, Named},
+    setup::{Draft, Key},
 };
-use wasm_bindgen::JsCast as _;
 use wasm_bindgen_test::wasm_bindgen_test;
-use web_sys::{Element, HtmlInputElement};
 
-use crate::harness::{loads, mount, press, report_known_group, settle};
+use crate::harness::{loads, mount, press, report_known_group, rest, settle};
 
 #[wasm_bindgen_test]
 async fn the_product_is_written_out_as_it_is_typed() {
@@ -64,33 +61,68 @@ async fn a_preset_fills_the_form_and_starts_nothing() {
 }
 
 #[wasm_bindgen_test]
-async fn lanes_are_chosen_up_to_four_and_never_none() {
+async fn every_setting_has_a_field() {
     let page = mount(Lab::default());
     settle().await;
-    page.store.dispatch(Msg::Replace(
-        Draft::default().with(Key::Lanes, ConventionId::TokenWeighted.name()),
-    ));
-    settle().await;
-    let boxes = page.all(".lanes-field input[type='checkbox']");
-    let checked: Vec<&Element> = boxes
+    // A file and the lanes have controls of their own.
+    let own = [Key::FileName, Key::Lanes];
+    let missing: Vec<&str> = Key::ALL
         .iter()
-        .filter(|b| b.unchecked_ref::<HtmlInputElement>().checked())
+        .filter(|key| !own.contains(key))
+        .map(|key| key.name())
+        .filter(|name| page.all(&format!("[id='field-{name}']")).is_empty())
         .collect();
-    assert_eq!(checked.len(), 1);
-    assert!(checked[0].unchecked_ref::<HtmlInputElement>().disabled());
-    for other in &boxes[1..4] {
-        other.unchecked_ref::<HtmlInputElement>().click();
-        settle().await;
-    }
-    assert_eq!(page.all("article.card").len(), 4);
-    let free = boxes
-        .iter()
-        .filter(|b| !b.unchecked_ref::<HtmlInputElement>().checked());
-    assert!(free.clone().count() > 0);
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[wasm_bindgen_test]
+async fn a_section_opens_where_something_is_to_be_mended() {
+    let page = mount(Lab::default());
+    settle().await;
+    let section = || {
+        let field = page.one("[id='field-memory_limit']");
+        field.closest("details.section").unwrap().unwrap()
+    };
+    assert!(!section().has_attribute("open"));
+    page.store.dispatch(Msg::Edit(Key::MemoryLimit, "0".to_owned()));
+    settle().await;
+    assert!(section().has_attribute("open"));
+    assert_eq!(page.text("[id='field-memory_limit-error']").trim(), "Use 1 or more.");
+}
+
+#[wasm_bindgen_test]
+async fn data_of_no_use_is_told_at_the_field_that_mends_it() {
+    let page = mount(Lab::default());
+    settle().await;
+    let draft = Draft::default().with(Key::LastGroup, "drop").with(Key::Examples, "3");
+    page.store.dispatch_all([Msg::Replace(draft), Msg::Reset]);
+    settle().await;
+    let field = page.one("[id='field-last_group']");
+    assert_eq!(field.get_attribute("aria-invalid").as_deref(), Some("true"));
     assert!(
-        free.into_iter()
-            .all(|b| b.unchecked_ref::<HtmlInputElement>().disabled())
+        page.text("[id='field-last_group-error']")
+            .contains("no update would ever come")
     );
+    assert_eq!(page.one("input[accept*='jsonl']").get_attribute("aria-invalid"), None);
+    page.store.dispatch(Msg::Edit(Key::LastGroup, "process".to_owned()));
+    settle().await;
+    assert_eq!(field.get_attribute("aria-invalid"), None);
+}
+
+#[wasm_bindgen_test]
+async fn a_dismissed_message_leaves_the_focus_on_a_button() {
+    let page = mount(Lab::default());
+    settle().await;
+    let error = microbatch_lab::setup::codec::from_link("nonsense").unwrap_err();
+    page.store.dispatch(Msg::BadLink(error));
+    settle().await;
+    let dismiss = page.button("Dismiss");
+    dismiss.focus().unwrap();
+    dismiss.click();
+    rest(50).await;
+    assert_eq!(page.all(".alert").len(), 0);
+    let active = web_sys::window().unwrap().document().unwrap().active_element().unwrap();
+    assert_eq!(active.tag_name().to_lowercase(), "button");
 }
 
 #[wasm_bindgen_test]
@@ -144,4 +176,30 @@ async fn a_file_that_cannot_be_used_is_refused_where_it_was_given() {
             .as_deref(),
         Some("true")
     );
+}
+
+#[wasm_bindgen_test]
+async fn a_lengths_file_that_cannot_be_read_is_told_at_its_own_input() {
+    let page = mount(Lab::default());
+    settle().await;
+    page.store.dispatch(Msg::Edit(Key::Lengths, "list".to_owned()));
+    settle().await;
+    let input = page.one("[aria-describedby='lengths-file-error']");
+    let give = js_sys::Function::new_with_args(
+        "input, text",
+        "const given = new DataTransfer(); given.items.add(new File([text], 'lengths.txt')); \
+         input.files = given.files; input.dispatchEvent(new Event('change'))",
+    );
+    give.call2(&wasm_bindgen::JsValue::NULL, &input, &"12, none".into())
+        .unwrap();
+    rest(300).await;
+    let message = page.text("#lengths-file-error");
+    assert!(message.contains("\"none\", not a whole number"), "{message}");
+    assert_eq!(input.get_attribute("aria-invalid").as_deref(), Some("true"));
+    assert_eq!(page.text("#own-file-error").trim(), "");
+    give.call2(&wasm_bindgen::JsValue::NULL, &input, &"12, 30".into())
+        .unwrap();
+    rest(300).await;
+    assert_eq!(page.labelled("Lengths, e.g.").value(), "12, 30");
+    assert_eq!(page.text("#lengths-file-error").trim(), "");
 }

@@ -94,6 +94,17 @@ pub(crate) async fn settle() {
     leptos::task::tick().await;
 }
 
+/// Waits for what a timer does.
+pub(crate) async fn rest(ms: i32) {
+    let promise = js_sys::Promise::new(&mut |done, _| {
+        web_sys::window()
+            .unwrap()
+            .set_timeout_with_callback_and_timeout_and_arguments_0(&done, ms)
+            .unwrap();
+    });
+    wasm_bindgen_futures::JsFuture::from(promise).await.unwrap();
+}
+
 /// The first group of the preset "512 tokens at 2, 1,536 at 4", as a worker would report it.
 pub(crate) fn known_group() -> GroupRow {
     let microbatch = |id: u32, supervised: u64, index: u32| MicrobatchPlan {

@@ -4,6 +4,7 @@
 
 mod form;
 mod harness;
+mod lanes;
 mod results;
 
 use wasm_bindgen_test::wasm_bindgen_test_configure;

@@ -131,6 +131,17 @@ impl Faults {
         Self(self.0 & !bit(id))
     }
 
+    /// These with one switched on or off. Switched on, it takes the place of another in the same part of the loop.
+    #[must_use]
+    pub fn switched(self, id: FaultId) -> Self {
+        if self.has(id) {
+            return self.without(id);
+        }
+        let place = Fault::of(id).place;
+        let others = self.rows().filter(|row| row.place == place);
+        Self(others.fold(self, |faults, row| faults.without(row.id)).0 | bit(id))
+    }
+
     /// Whether `id` is among them.
     pub fn has(self, id: FaultId) -> bool {
         self.0 & bit(id) != 0
@@ -198,6 +209,16 @@ mod tests {
         );
         assert_eq!(never.and(FaultId::NeverSynced), Ok(never));
         let both = never.and(FaultId::ZeroGradForgotten).unwrap();
+        let instead = both.switched(FaultId::SingleBackward);
+        assert_eq!(
+            Vec::from(instead),
+            [FaultId::ZeroGradForgotten, FaultId::SingleBackward],
+            "another fault in a place replaces the one there"
+        );
+        assert_eq!(
+            instead.switched(FaultId::SingleBackward),
+            both.without(FaultId::NeverSynced)
+        );
         assert!(both.has(FaultId::ZeroGradForgotten) && !both.without(FaultId::NeverSynced).has(FaultId::NeverSynced));
         let json = serde_json::to_string(&both).unwrap();
         assert_eq!(json, r#"["zero_grad_forgotten","never_synced"]"#);

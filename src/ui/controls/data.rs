@@ -8,14 +8,12 @@ use super::preview::{Preview, Samples};
 use crate::{
     data::{DataError, check_size, read_file},
     lab::{Msg, OwnFile},
-    protocol::Fault,
     setup::Key,
     ui::{
         format,
-        parts::field::{ChoiceField, TextField, Words},
+        parts::field::{ChoiceField, TextField, Words, message_of},
         store::{Store, use_store},
         text::{td_string, tr},
-        words,
     },
 };
 
@@ -27,6 +25,22 @@ const SOURCES: &[(&str, Words)] = &[
     ("two_sources", |l| td_string!(l, data.two_sources)),
     ("text", |l| td_string!(l, data.text)),
     ("jsonl", |l| td_string!(l, data.jsonl)),
+];
+
+/// The fields of data and of its lengths.
+pub const KEYS: &[Key] = &[
+    Key::Data,
+    Key::Examples,
+    Key::FileName,
+    Key::Lengths,
+    Key::LengthList,
+    Key::LengthMin,
+    Key::LengthMax,
+    Key::LengthMedian,
+    Key::LengthSigma,
+    Key::LengthShort,
+    Key::LengthLong,
+    Key::LengthLongShare,
 ];
 
 /// The source, and what is in it.
@@ -60,10 +74,7 @@ fn Own(source: Memo<String>) -> impl IntoView {
             .as_ref()
             .map(|file| (file.name.clone(), file.text.len() as u64))
     });
-    let refused = store.memo(|lab| match &lab.machine.fault {
-        Some(Fault::Data(error)) => Some(error.clone()),
-        _ => None,
-    });
+    let refused = message_of(store, Key::FileName);
     let over = RwSignal::new(false);
     let pick = NodeRef::<html::Input>::new();
     let drop = move |event: ev::DragEvent| {
@@ -122,7 +133,7 @@ fn Own(source: Memo<String>) -> impl IntoView {
             <span class="about">{tr!(store, data.drop)}</span>
         </div>
         <p class="field-error" id="own-file-error" role="status">
-            {move || refused.with(|error| error.as_ref().map(|error| words::fault::data(store.locale.get(), error)))}
+            {move || refused.get()}
         </p>
         <p class="file-state" role="status">{state}</p>
         <Paste source=source />

@@ -1,104 +1,187 @@
-//! Which conventions train side by side.
+//! Which lanes train side by side: how each counts, and what is wrong with its loop.
 
 use leptos::prelude::*;
 
+use super::lane_loop::LaneLoop;
 use crate::{
-    batch::{Convention, ConventionId, convention::TABLE},
+    batch::{Convention, ConventionId, Faults, LaneRule, Pass, convention::TABLE},
     lab::Msg,
-    setup::{Draft, Key, limits::MAX_LANES, named::Named},
+    setup::{Draft, Key, lane_name, limits::MAX_LANES, named::Named, named_lanes},
     ui::{
-        parts::lane_mark::LaneMark,
+        browser,
+        parts::{facts::RowFacts, field::message_of, lane_mark::LaneMark},
         store::{Store, use_store},
         text::{td_string, tr},
-        words::{names, problem::problem},
+        words::names,
     },
 };
 
-/// The conventions of the main question; the rest of the table are further ways to be wrong.
-const MAIN: [ConventionId; 4] = [
-    ConventionId::TokenWeighted,
-    ConventionId::MeanOfMeans,
-    ConventionId::ReplicaTokenMean,
-    ConventionId::FullBatch,
-];
+const ADD: &str = "lanes-add";
 
-/// A checkbox a convention; the order of choosing is the order of lanes.
+/// All lanes.
 #[component]
 pub fn LaneFields() -> impl IntoView {
     let store = use_store();
-    let error = Memo::new(move |_| {
-        let locale = store.locale.get();
-        store.errors.with(|errors| {
-            let error = errors.iter().find(|error| error.key == Key::Lanes)?;
-            Some(problem(locale, &error.problem))
-        })
-    });
-    let others = TABLE.iter().filter(|row| !MAIN.contains(&row.id));
+    let error = message_of(store, Key::Lanes);
+    let count = Memo::new(move |_| store.draft.with(|draft| chosen(draft).len()));
+    let full = move || count.get() >= MAX_LANES;
     view! {
         <fieldset class="group lanes-field" aria-describedby="lanes-about field-lanes-error">
             <legend>{tr!(store, lanes.title)}</legend>
             <p class="about" id="lanes-about">{tr!(store, lanes.about)}</p>
-            <ul class="choices">{MAIN.map(|id| view! { <Choice id=id /> }).collect_view()}</ul>
-            <details>
-                <summary>{tr!(store, lanes.wrong)}</summary>
-                <ul class="choices">{others.map(|row| view! { <Choice id=row.id /> }).collect_view()}</ul>
-            </details>
+            <ol class="lanes">
+                <For each=move || 0..count.get() key=|lane| *lane let(lane)>
+                    <Lane lane=lane count=count />
+                </For>
+            </ol>
             <p class="field-error" id="field-lanes-error" role="status">{move || error.get()}</p>
+            <button
+                type="button"
+                id=ADD
+                prop:disabled=full
+                title=move || full().then(|| td_string!(store.locale.get(), lanes.full))
+                on:click=move |_| add(store)
+            >
+                {tr!(store, lanes.add)}
+            </button>
         </fieldset>
     }
 }
 
 #[component]
-fn Choice(id: ConventionId) -> impl IntoView {
+fn Lane(lane: usize, count: Memo<usize>) -> impl IntoView {
     let store = use_store();
-    let place = Memo::new(move |_| {
-        store
-            .draft
-            .with(|draft| chosen(draft).iter().position(|lane| lane == id.name()))
-    });
-    let count = Memo::new(move |_| store.draft.with(|draft| chosen(draft).len()));
-    let fixed = move || match place.get() {
-        Some(_) => count.get() <= 1,
-        None => count.get() >= MAX_LANES,
+    let rule = Memo::new(move |_| store.draft.with(|draft| chosen(draft).get(lane).copied()));
+    let row = Memo::new(move |_| rule.get().map(|rule| rule.convention));
+    let n = lane + 1;
+    let pick = move |event| {
+        if let Some(convention) = ConventionId::named(&event_target_value(&event)) {
+            change(store, lane, |rule| LaneRule {
+                convention,
+                // One pass has no loop to go wrong.
+                faults: if Convention::of(convention).pass == Pass::Whole {
+                    Faults::NONE
+                } else {
+                    rule.faults
+                },
+            });
+        }
     };
-    let why = move || {
-        let locale = store.locale.get();
-        fixed().then(|| match place.get() {
-            Some(_) => td_string!(locale, lanes.at_least),
-            None => td_string!(locale, lanes.at_most),
-        })
+    let options = move |correct: bool| {
+        let rows = TABLE.iter().filter(move |row| row.correct == correct);
+        rows.map(|row| view! { <ConventionOption id=row.id lane=lane rule=rule /> })
+            .collect_view()
     };
     view! {
-        <li>
-            <label title=why>
-                <input
-                    type="checkbox"
-                    prop:checked=move || place.get().is_some()
-                    prop:disabled=fixed
-                    on:change=move |_| toggle(store, id)
-                />
-                <span class="choice-name">{move || names::convention(store.locale.get(), id)}</span>
-                <code class="formula">{Convention::of(id).formula}</code>
-                {move || place.get().map(|lane| view! { <LaneMark lane=lane /> })}
-            </label>
+        <li class="lane">
+            <div class="lane-head">
+                <LaneMark lane=lane />
+                <select
+                    id=convention_id(lane)
+                    aria-label=move || td_string!(store.locale.get(), lanes.convention, n).to_string()
+                    aria-describedby="field-lanes-error"
+                    prop:value=move || row.get().map(ConventionId::name)
+                    on:change=pick
+                >
+                    <optgroup label=tr!(store, lanes.right)>{options(true)}</optgroup>
+                    <optgroup label=tr!(store, lanes.wrong)>{options(false)}</optgroup>
+                </select>
+                <button
+                    type="button"
+                    class="quiet"
+                    aria-label=move || td_string!(store.locale.get(), lanes.remove, n).to_string()
+                    prop:disabled=move || count.get() <= 1
+                    on:click=move |_| remove(store, lane)
+                >
+                    "×"
+                </button>
+            </div>
+            <code class="formula">{move || row.get().map(|id| Convention::of(id).formula)}</code>
+            <details class="lane-about">
+                <summary>
+                    <span class="sr-only">{move || td_string!(store.locale.get(), lanes.lane, n).to_string()}": "</span>
+                    {tr!(store, lanes.about_convention)}
+                </summary>
+                {move || {
+                    let convention = row.get().map(Convention::of);
+                    convention.map(|row| view! { <RowFacts symptom=row.symptom sources=row.sources /> })
+                }}
+            </details>
+            <LaneLoop lane=lane rule=rule />
         </li>
     }
 }
 
-/// The lanes as typed. A name that is no convention has no box here, and the next click drops it.
-fn chosen(draft: &Draft) -> Vec<String> {
-    let names = draft.get(Key::Lanes).split([',', ';', ' ', '\n']).map(str::trim);
-    names
-        .filter(|name| ConventionId::named(name).is_some())
-        .map(str::to_owned)
-        .collect()
+#[component]
+fn ConventionOption(id: ConventionId, lane: usize, rule: Memo<Option<LaneRule>>) -> impl IntoView {
+    let store = use_store();
+    // Two equal lanes would show nothing.
+    let taken = move || {
+        let faults = rule.get().map_or(Faults::NONE, |rule| rule.faults);
+        let wished = LaneRule { convention: id, faults };
+        let others = store
+            .draft
+            .with(chosen)
+            .into_iter()
+            .enumerate()
+            .filter(|(other, _)| *other != lane);
+        others.into_iter().any(|(_, other)| other == wished)
+    };
+    view! {
+        <option
+            value=id.name()
+            selected=move || rule.get().is_some_and(|rule| rule.convention == id)
+            disabled=taken
+        >
+            {move || names::convention(store.locale.get(), id)}
+        </option>
+    }
 }
 
-fn toggle(store: Store, id: ConventionId) {
+/// The lanes as typed. What cannot be read has no place here, and the next change drops it.
+fn chosen(draft: &Draft) -> Vec<LaneRule> {
+    named_lanes(draft.get(Key::Lanes))
+}
+
+/// Replaces one lane.
+pub(super) fn change(store: Store, lane: usize, edit: impl FnOnce(LaneRule) -> LaneRule) {
     let mut lanes = store.draft.with_untracked(chosen);
-    match lanes.iter().position(|lane| lane == id.name()) {
-        Some(at) => drop(lanes.remove(at)),
-        None => lanes.push(id.name().to_owned()),
+    if let Some(rule) = lanes.get_mut(lane) {
+        *rule = edit(*rule);
     }
-    store.dispatch(Msg::Edit(Key::Lanes, lanes.join(",")));
+    write(store, &lanes);
+}
+
+fn write(store: Store, lanes: &[LaneRule]) {
+    let names: Vec<String> = lanes.iter().copied().map(lane_name).collect();
+    store.dispatch(Msg::Edit(Key::Lanes, names.join(",")));
+}
+
+/// One more lane: the first convention that no lane has yet without a fault.
+fn add(store: Store) {
+    let mut lanes = store.draft.with_untracked(chosen);
+    let free = TABLE
+        .iter()
+        .map(|row| LaneRule::from(row.id))
+        .find(|rule| !lanes.contains(rule));
+    let Some(rule) = free.filter(|_| lanes.len() < MAX_LANES) else {
+        return;
+    };
+    lanes.push(rule);
+    write(store, &lanes);
+    browser::focus_soon(convention_id(lanes.len() - 1));
+}
+
+/// The button pressed may be gone or out of use afterwards, so the focus goes to the one that undoes it.
+fn remove(store: Store, lane: usize) {
+    let mut lanes = store.draft.with_untracked(chosen);
+    if lanes.len() > 1 && lane < lanes.len() {
+        lanes.remove(lane);
+        write(store, &lanes);
+        browser::focus_soon(ADD.to_owned());
+    }
+}
+
+fn convention_id(lane: usize) -> String {
+    format!("lane-{}-convention", lane + 1)
 }

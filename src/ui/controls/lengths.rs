@@ -12,6 +12,7 @@ use crate::{
         parts::field::{ChoiceField, Keyboard, TextField, Words},
         store::{Store, use_store},
         text::{td_string, tr},
+        words,
     },
 };
 
@@ -46,29 +47,45 @@ pub fn LengthFields(
     }
 }
 
-/// A file of lengths fills the typed list.
+/// A file of lengths fills the typed list; one that cannot be read is told here.
 #[component]
 fn LengthsFile() -> impl IntoView {
     let store = use_store();
     let kind = store.field(Key::Lengths);
+    let list = store.field(Key::LengthList);
+    let refused = RwSignal::new(None::<DataError>);
+    // What was typed or read after it needs that file no more.
+    Effect::watch(move || list.track(), move |(), _, _| refused.set(None), false);
     let pick = NodeRef::<html::Input>::new();
     let picked = move |_| {
         if let Some(input) = pick.get() {
             if let Some(file) = input.files().and_then(|files| files.get(0)) {
-                take_file(store, file);
+                take_file(store, file, refused);
             }
             input.set_value("");
         }
     };
     view! {
-        <label class="file-pick" hidden=move || kind.with(|kind| kind != "list")>
-            <span>{tr!(store, lengths.from_file)}</span>
-            <input type="file" accept=".txt,.csv,text/plain" node_ref=pick on:change=picked />
-        </label>
+        <div class="lengths-file" hidden=move || kind.with(|kind| kind != "list")>
+            <label class="file-pick">
+                <span>{tr!(store, lengths.from_file)}</span>
+                <input
+                    type="file"
+                    accept=".txt,.csv,text/plain"
+                    aria-describedby="lengths-file-error"
+                    aria-invalid=move || refused.with(Option::is_some).then_some("true")
+                    node_ref=pick
+                    on:change=picked
+                />
+            </label>
+            <p class="field-error" id="lengths-file-error" role="status">
+                {move || refused.with(|error| error.as_ref().map(|error| words::fault::data(store.locale.get(), error)))}
+            </p>
+        </div>
     }
 }
 
-fn take_file(store: Store, file: web_sys::File) {
+fn take_file(store: Store, file: web_sys::File, refused: RwSignal<Option<DataError>>) {
     // A size is a whole number far below 2^53.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "said above")]
     let size = file.size() as u64;
@@ -81,14 +98,11 @@ fn take_file(store: Store, file: web_sys::File) {
         };
         match lengths.await {
             Ok(lengths) => {
+                refused.set(None);
                 let list = lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
                 store.dispatch(Msg::Edit(Key::LengthList, list));
             }
-            Err(error) => refuse(store, error),
+            Err(error) => refused.set(Some(error)),
         }
     });
-}
-
-fn refuse(store: Store, error: DataError) {
-    store.dispatch(Msg::OwnFile(Err(error)));
 }

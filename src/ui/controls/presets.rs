@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     lab::{Msg, Transport},
-    setup::PRESETS,
+    setup::{PRESETS, PresetKind},
     ui::{
         store::{Store, use_store},
         text::tr,
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// A row of presets; the one that the form equals is marked.
+/// A row of presets for each kind; the one that the form equals is marked.
 #[component]
 pub fn Presets() -> impl IntoView {
     let store = use_store();
@@ -23,11 +23,31 @@ pub fn Presets() -> impl IntoView {
     });
     view! {
         <section class="presets" aria-labelledby="presets-title">
-            <h2 id="presets-title">{tr!(store, presets.title)}</h2>
-            <ul>
-                {PRESETS
-                    .iter()
-                    .enumerate()
+            <h2 id="presets-title" class="sr-only">{tr!(store, presets.title)}</h2>
+            <Row kind=PresetKind::Counting id="presets-counting" current=current />
+            <Row kind=PresetKind::Loops id="presets-loops" current=current />
+            <p class="preset-about">
+                {move || {
+                    let about = current.get().and_then(|at| PRESETS.get(at));
+                    about.map(|preset| names::preset(store.locale.get(), preset.name).1)
+                }}
+            </p>
+        </section>
+    }
+}
+
+#[component]
+fn Row(kind: PresetKind, id: &'static str, current: Memo<Option<usize>>) -> impl IntoView {
+    let store = use_store();
+    let presets = PRESETS
+        .iter()
+        .enumerate()
+        .filter(move |(_, preset)| preset.kind == kind);
+    view! {
+        <div class="preset-row">
+            <h3 id=id>{move || names::preset_kind(store.locale.get(), kind)}</h3>
+            <ul aria-labelledby=id>
+                {presets
                     .map(|(at, preset)| {
                         let name = preset.name;
                         view! {
@@ -45,13 +65,7 @@ pub fn Presets() -> impl IntoView {
                     })
                     .collect_view()}
             </ul>
-            <p class="preset-about">
-                {move || {
-                    let about = current.get().and_then(|at| PRESETS.get(at));
-                    about.map(|preset| names::preset(store.locale.get(), preset.name).1)
-                }}
-            </p>
-        </section>
+        </div>
     }
 }
 

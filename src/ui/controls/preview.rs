@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use leptos::prelude::*;
 
 use crate::{
+    batch::Faults,
     data::{DataError, Run, Sample, Summary, build, summary},
     lab::OwnFile,
     setup::{Data, Setup},
@@ -66,6 +67,14 @@ fn only_data(setup: &Setup) -> Setup {
     let mut setup = setup.clone();
     setup.schedule.peak = 0.0;
     setup.budget.amount = 1;
+    setup.clip_norm = None;
+    setup.loss_scale = None;
+    setup.inject_inf.clear();
+    setup.dropout = None;
+    setup.batch_norm = None;
+    for lane in &mut setup.lanes {
+        lane.faults = Faults::NONE;
+    }
     setup
 }
 

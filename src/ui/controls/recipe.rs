@@ -1,4 +1,4 @@
-//! The network, the optimizer, its schedule and the budget.
+//! The network, the optimizer and the budget.
 
 use leptos::prelude::*;
 
@@ -16,13 +16,17 @@ const MODELS: &[(&str, Words)] = &[
     ("transformer", |l| td_string!(l, model.transformer)),
     ("token_mlp", |l| td_string!(l, model.token_mlp)),
 ];
+const DROPOUT_ORDERS: &[(&str, Words)] = &[
+    ("stream", |l| td_string!(l, model.dropout_stream)),
+    ("by_example", |l| td_string!(l, model.dropout_by_example)),
+];
+const BATCH_NORM: &[(&str, Words)] = &[
+    ("no", |l| td_string!(l, model.batch_norm_no)),
+    ("yes", |l| td_string!(l, model.batch_norm_yes)),
+];
 const OPTIMIZERS: &[(&str, Words)] = &[
     ("adamw", |l| td_string!(l, optimizer.adamw)),
     ("sgd", |l| td_string!(l, optimizer.sgd)),
-];
-const SCHEDULES: &[(&str, Words)] = &[
-    ("constant", |l| td_string!(l, optimizer.constant)),
-    ("linear_warmup_decay", |l| td_string!(l, optimizer.linear_warmup_decay)),
 ];
 const BUDGET_UNITS: &[(&str, Words)] = &[
     ("applied_updates", |l| td_string!(l, units.applied_updates)),
@@ -30,11 +34,38 @@ const BUDGET_UNITS: &[(&str, Words)] = &[
     ("supervised_tokens", |l| td_string!(l, units.supervised_tokens)),
 ];
 
-/// The network's sizes.
+/// The fields of the network.
+pub const MODEL_KEYS: &[Key] = &[
+    Key::Model,
+    Key::Embed,
+    Key::Hidden,
+    Key::Width,
+    Key::Layers,
+    Key::Heads,
+    Key::Context,
+    Key::Start,
+    Key::Dropout,
+    Key::DropoutOrder,
+    Key::BatchNorm,
+    Key::BatchNormMomentum,
+];
+
+/// The fields of the optimizer.
+pub const OPTIMIZER_KEYS: &[Key] = &[
+    Key::Optimizer,
+    Key::Momentum,
+    Key::Beta1,
+    Key::Beta2,
+    Key::WeightDecay,
+    Key::Rate,
+];
+
+/// The network's sizes, how it starts, and what in it looks at a whole microbatch.
 #[component]
 pub fn ModelFields() -> impl IntoView {
     let store = use_store();
     let parameters = store.memo(|lab| lab.machine.facts.as_ref().map(|facts| facts.parameters));
+    let start_help: Words = |l| td_string!(l, model.start_help);
     view! {
         <ChoiceField key=Key::Model label=|l| td_string!(l, model.kind) options=MODELS />
         <div class="four">
@@ -45,8 +76,11 @@ pub fn ModelFields() -> impl IntoView {
             <TextField key=Key::Embed label=|l| td_string!(l, model.embed) />
             <TextField key=Key::Hidden label=|l| td_string!(l, model.hidden) />
         </div>
-        <TextField key=Key::Start label=|l| td_string!(l, model.start) keyboard=Keyboard::Text />
-        <p class="about">{tr!(store, model.start_help)}</p>
+        <TextField key=Key::Start label=|l| td_string!(l, model.start) keyboard=Keyboard::Text help=start_help />
+        <TextField key=Key::Dropout label=|l| td_string!(l, model.dropout) keyboard=Keyboard::Decimal />
+        <ChoiceField key=Key::DropoutOrder label=|l| td_string!(l, model.dropout_order) options=DROPOUT_ORDERS />
+        <ChoiceField key=Key::BatchNorm label=|l| td_string!(l, model.batch_norm) options=BATCH_NORM />
+        <TextField key=Key::BatchNormMomentum label=|l| td_string!(l, model.batch_norm_momentum) keyboard=Keyboard::Text />
         <p class="about">
             {move || {
                 let n = parameters.get().map(format::count);
@@ -56,7 +90,7 @@ pub fn ModelFields() -> impl IntoView {
     }
 }
 
-/// The optimizer, its rate and its schedule.
+/// The optimizer and its rate.
 #[component]
 pub fn OptimizerFields() -> impl IntoView {
     view! {
@@ -67,11 +101,6 @@ pub fn OptimizerFields() -> impl IntoView {
             <TextField key=Key::Beta1 label=|l| td_string!(l, optimizer.beta1) keyboard=Keyboard::Decimal />
             <TextField key=Key::Beta2 label=|l| td_string!(l, optimizer.beta2) keyboard=Keyboard::Decimal />
             <TextField key=Key::WeightDecay label=|l| td_string!(l, optimizer.weight_decay) keyboard=Keyboard::Decimal />
-        </div>
-        <ChoiceField key=Key::Schedule label=|l| td_string!(l, optimizer.schedule) options=SCHEDULES />
-        <div class="two">
-            <TextField key=Key::Warmup label=|l| td_string!(l, optimizer.warmup) />
-            <TextField key=Key::ScheduleTotal label=|l| td_string!(l, optimizer.total) />
         </div>
     }
 }

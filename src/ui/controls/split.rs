@@ -18,6 +18,11 @@ const SHARDING: &[(&str, Words)] = &[
     ("interleaved", |l| td_string!(l, split.sharding_interleaved)),
     ("microbatches", |l| td_string!(l, split.sharding_microbatches)),
     ("blocks", |l| td_string!(l, split.sharding_blocks)),
+    ("identical", |l| td_string!(l, split.sharding_identical)),
+];
+const SAMPLER_PADDING: &[(&str, Words)] = &[
+    ("no", |l| td_string!(l, split.sampler_padding_no)),
+    ("yes", |l| td_string!(l, split.sampler_padding_yes)),
 ];
 const LAST_GROUP: &[(&str, Words)] = &[
     ("process", |l| td_string!(l, split.last_process)),
@@ -46,11 +51,21 @@ pub fn SplitFields() -> impl IntoView {
     }
 }
 
+/// The fields of dealing.
+pub const DEALING_KEYS: &[Key] = &[
+    Key::Sharding,
+    Key::SamplerPadding,
+    Key::LastGroup,
+    Key::Shuffle,
+    Key::Seed,
+];
+
 /// Who gets which example, and what happens at the end of an epoch.
 #[component]
 pub fn DealingFields() -> impl IntoView {
     view! {
         <ChoiceField key=Key::Sharding label=|l| td_string!(l, split.sharding) options=SHARDING />
+        <ChoiceField key=Key::SamplerPadding label=|l| td_string!(l, split.sampler_padding) options=SAMPLER_PADDING />
         <ChoiceField key=Key::LastGroup label=|l| td_string!(l, split.last_group) options=LAST_GROUP />
         <ChoiceField key=Key::Shuffle label=|l| td_string!(l, split.shuffle) options=SHUFFLE />
         <TextField key=Key::Seed label=|l| td_string!(l, split.seed) />

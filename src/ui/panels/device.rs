@@ -110,15 +110,13 @@ pub fn DevicePanel() -> impl IntoView {
                 }}
             </dl>
             <h3>{tr!(store, device.check)}</h3>
-            <dl class="table-list">
-                {move || {
-                    let locale = store.locale.get();
-                    check.with(|check| match check {
-                        Some(check) => checked(locale, check).into_any(),
-                        None => view! { <p class="empty">{td_string!(locale, device.checking)}</p> }.into_any(),
-                    })
-                }}
-            </dl>
+            {move || {
+                let locale = store.locale.get();
+                check.with(|check| match check {
+                    Some(check) => view! { <dl class="table-list">{checked(locale, check)}</dl> }.into_any(),
+                    None => view! { <p class="empty">{td_string!(locale, device.checking)}</p> }.into_any(),
+                })
+            }}
         </section>
     }
 }

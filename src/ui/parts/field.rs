@@ -6,6 +6,7 @@ use crate::{
     lab::Msg,
     setup::{Key, matters::matters},
     ui::{
+        refusals::Refusals,
         store::{Store, use_store},
         text::Locale,
         words,
@@ -47,12 +48,20 @@ pub fn TextField(
     /// What a phone offers.
     #[prop(optional)]
     keyboard: Keyboard,
+    /// How it is written.
+    #[prop(optional)]
+    help: Option<Words>,
 ) -> impl IntoView {
     let store = use_store();
     let text = store.field(key);
     let (id, error_id) = ids(key);
-    let error = error_of(store, key);
-    let shown = shown(store, key);
+    let help_id = format!("{id}-help");
+    let described_by = match help {
+        Some(_) => format!("{error_id} {help_id}"),
+        None => error_id.clone(),
+    };
+    let error = message_of(store, key);
+    let shown = shown(store, key, error);
     view! {
         <div class="field" class:field-wide=move || keyboard == Keyboard::Text hidden=move || !shown.get()>
             <label for=id.clone()>{move || label(store.locale.get())}</label>
@@ -64,10 +73,11 @@ pub fn TextField(
                 spellcheck="false"
                 prop:value=move || text.get()
                 aria-invalid=move || error.with(Option::is_some).then_some("true")
-                aria-describedby=error_id.clone()
+                aria-describedby=described_by
                 on:input=move |event| store.dispatch(Msg::Edit(key, event_target_value(&event)))
             />
             <ErrorLine id=error_id error=error />
+            {help.map(|help| view! { <p class="about" id=help_id>{move || help(store.locale.get())}</p> })}
         </div>
     }
 }
@@ -85,8 +95,8 @@ pub fn ChoiceField(
     let store = use_store();
     let text = store.field(key);
     let (id, error_id) = ids(key);
-    let error = error_of(store, key);
-    let shown = shown(store, key);
+    let error = message_of(store, key);
+    let shown = shown(store, key, error);
     view! {
         <div class="field field-wide" hidden=move || !shown.get()>
             <label for=id.clone()>{move || label(store.locale.get())}</label>
@@ -128,17 +138,31 @@ fn ids(key: Key) -> (String, String) {
     (format!("field-{}", key.name()), format!("field-{}-error", key.name()))
 }
 
-fn error_of(store: Store, key: Key) -> Memo<Option<String>> {
+/// What is to be mended in a field: its own value, or what the data of the form comes to because of it.
+pub fn message_of(store: Store, key: Key) -> Memo<Option<String>> {
+    let refusals = Refusals::of_page();
     Memo::new(move |_| {
         let locale = store.locale.get();
-        store.errors.with(|errors| {
+        let own = store.errors.with(|errors| {
             let error = errors.iter().find(|error| error.key == key)?;
             Some(words::problem::problem(locale, &error.problem))
-        })
+        });
+        own.or_else(|| Some(words::fault::data(locale, &refusals?.at(key)?)))
     })
 }
 
-/// A field that has no effect as things are is not shown.
-fn shown(store: Store, key: Key) -> Memo<bool> {
-    Memo::new(move |_| store.draft.with(|draft| matters(draft, key)))
+/// Whether one of `keys` has something to mend.
+pub fn to_mend(store: Store, keys: &'static [Key]) -> Memo<bool> {
+    let refusals = Refusals::of_page();
+    Memo::new(move |_| {
+        store
+            .errors
+            .with(|errors| errors.iter().any(|error| keys.contains(&error.key)))
+            || refusals.is_some_and(|refusals| refusals.any_of(keys))
+    })
+}
+
+/// A field that has no effect as things are is not shown, unless it has something to mend.
+fn shown(store: Store, key: Key, error: Memo<Option<String>>) -> Memo<bool> {
+    Memo::new(move |_| store.draft.with(|draft| matters(draft, key)) || error.with(Option::is_some))
 }

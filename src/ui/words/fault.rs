@@ -74,11 +74,11 @@ pub fn data(locale: Locale, error: &DataError) -> String {
             td_string!(locale, data_error.too_large, bytes, max).to_string()
         }
         DataError::NotUtf8 { at } => td_string!(locale, data_error.not_utf8, at = count(*at)).to_string(),
-        DataError::BadJson { line, reason } => td_string!(
+        DataError::BadJson { line, column } => td_string!(
             locale,
             data_error.bad_json,
             line = count(*line),
-            reason = reason.clone()
+            column = count(*column)
         )
         .to_string(),
         DataError::MissingField { line, field } => td_string!(
@@ -88,6 +88,7 @@ pub fn data(locale: Locale, error: &DataError) -> String {
             field = field.clone()
         )
         .to_string(),
+        DataError::FileNeeded { name } if name.is_empty() => td_string!(locale, data_error.file_unnamed).to_owned(),
         DataError::FileNeeded { name } => td_string!(locale, data_error.file_needed, name = name.clone()).to_string(),
         DataError::TooLong { example, length, max } => td_string!(
             locale,

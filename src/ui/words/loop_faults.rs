@@ -5,51 +5,74 @@ use crate::{
     ui::text::{Locale, td_string},
 };
 
-/// For each fault its key; two functions follow from one list.
-macro_rules! faults {
-    ($($fault:ident $key:ident),* $(,)?) => {
-        /// The short name of a fault.
-        pub fn name(locale: Locale, id: FaultId) -> &'static str {
-            match id { $(FaultId::$fault => td_string!(locale, faults.$key.name),)* }
-        }
-
-        /// What a fault does, in a sentence.
-        pub fn about(locale: Locale, id: FaultId) -> &'static str {
-            match id { $(FaultId::$fault => td_string!(locale, faults.$key.about),)* }
-        }
-    };
+/// The short name of a fault.
+pub fn name(locale: Locale, id: FaultId) -> &'static str {
+    match id {
+        FaultId::ZeroGradBeforeBackward => td_string!(locale, faults.zero_grad_before_backward.name),
+        FaultId::ZeroGradAfterBackward => td_string!(locale, faults.zero_grad_after_backward.name),
+        FaultId::ZeroGradForgotten => td_string!(locale, faults.zero_grad_forgotten.name),
+        FaultId::StepEachMicrobatch => td_string!(locale, faults.step_each_microbatch.name),
+        FaultId::SchedulerEachMicrobatch => td_string!(locale, faults.scheduler_each_microbatch.name),
+        FaultId::SchedulerEachAttempt => td_string!(locale, faults.scheduler_each_attempt.name),
+        FaultId::SchedulerBeforeOptimizer => td_string!(locale, faults.scheduler_before_optimizer.name),
+        FaultId::HorizonInMicrobatches => td_string!(locale, faults.horizon_in_microbatches.name),
+        FaultId::ClipRunningGradient => td_string!(locale, faults.clip_running_gradient.name),
+        FaultId::ClipEachContribution => td_string!(locale, faults.clip_each_contribution.name),
+        FaultId::ClipEachMean => td_string!(locale, faults.clip_each_mean.name),
+        FaultId::ClipBeforeUnscale => td_string!(locale, faults.clip_before_unscale.name),
+        FaultId::UnscaleTwice => td_string!(locale, faults.unscale_twice.name),
+        FaultId::ScaleGrownInGroup => td_string!(locale, faults.scale_grown_in_group.name),
+        FaultId::UnscaledAfterFirst => td_string!(locale, faults.unscaled_after_first.name),
+        FaultId::HandMaskedMean => td_string!(locale, faults.hand_masked_mean.name),
+        FaultId::LogDividedTwice => td_string!(locale, faults.log_divided_twice.name),
+        FaultId::LogLastTimesA => td_string!(locale, faults.log_last_times_a.name),
+        FaultId::SyncEachMicrobatch => td_string!(locale, faults.sync_each_microbatch.name),
+        FaultId::ForwardOutsideNoSync => td_string!(locale, faults.forward_outside_no_sync.name),
+        FaultId::NeverSynced => td_string!(locale, faults.never_synced.name),
+        FaultId::ForwardInsideNoSync => td_string!(locale, faults.forward_inside_no_sync.name),
+        FaultId::LastForwardInsideNoSync => td_string!(locale, faults.last_forward_inside_no_sync.name),
+        FaultId::LastForwardOutsideNoSync => td_string!(locale, faults.last_forward_outside_no_sync.name),
+        FaultId::SingleBackward => td_string!(locale, faults.single_backward.name),
+        FaultId::SyncFirstMicrobatch => td_string!(locale, faults.sync_first_microbatch.name),
+        FaultId::GraphRetained => td_string!(locale, faults.graph_retained.name),
+        FaultId::TailDropped => td_string!(locale, faults.tail_dropped.name),
+        FaultId::TailCarried => td_string!(locale, faults.tail_carried.name),
+    }
 }
 
-faults! {
-    ZeroGradBeforeBackward zero_grad_before_backward,
-    ZeroGradAfterBackward zero_grad_after_backward,
-    ZeroGradForgotten zero_grad_forgotten,
-    StepEachMicrobatch step_each_microbatch,
-    SchedulerEachMicrobatch scheduler_each_microbatch,
-    SchedulerEachAttempt scheduler_each_attempt,
-    SchedulerBeforeOptimizer scheduler_before_optimizer,
-    HorizonInMicrobatches horizon_in_microbatches,
-    ClipRunningGradient clip_running_gradient,
-    ClipEachContribution clip_each_contribution,
-    ClipEachMean clip_each_mean,
-    ClipBeforeUnscale clip_before_unscale,
-    UnscaleTwice unscale_twice,
-    ScaleGrownInGroup scale_grown_in_group,
-    UnscaledAfterFirst unscaled_after_first,
-    HandMaskedMean hand_masked_mean,
-    LogDividedTwice log_divided_twice,
-    LogLastTimesA log_last_times_a,
-    SyncEachMicrobatch sync_each_microbatch,
-    ForwardOutsideNoSync forward_outside_no_sync,
-    NeverSynced never_synced,
-    ForwardInsideNoSync forward_inside_no_sync,
-    LastForwardInsideNoSync last_forward_inside_no_sync,
-    LastForwardOutsideNoSync last_forward_outside_no_sync,
-    SingleBackward single_backward,
-    SyncFirstMicrobatch sync_first_microbatch,
-    GraphRetained graph_retained,
-    TailDropped tail_dropped,
-    TailCarried tail_carried,
+/// What a fault does, in a sentence.
+pub fn about(locale: Locale, id: FaultId) -> &'static str {
+    match id {
+        FaultId::ZeroGradBeforeBackward => td_string!(locale, faults.zero_grad_before_backward.about),
+        FaultId::ZeroGradAfterBackward => td_string!(locale, faults.zero_grad_after_backward.about),
+        FaultId::ZeroGradForgotten => td_string!(locale, faults.zero_grad_forgotten.about),
+        FaultId::StepEachMicrobatch => td_string!(locale, faults.step_each_microbatch.about),
+        FaultId::SchedulerEachMicrobatch => td_string!(locale, faults.scheduler_each_microbatch.about),
+        FaultId::SchedulerEachAttempt => td_string!(locale, faults.scheduler_each_attempt.about),
+        FaultId::SchedulerBeforeOptimizer => td_string!(locale, faults.scheduler_before_optimizer.about),
+        FaultId::HorizonInMicrobatches => td_string!(locale, faults.horizon_in_microbatches.about),
+        FaultId::ClipRunningGradient => td_string!(locale, faults.clip_running_gradient.about),
+        FaultId::ClipEachContribution => td_string!(locale, faults.clip_each_contribution.about),
+        FaultId::ClipEachMean => td_string!(locale, faults.clip_each_mean.about),
+        FaultId::ClipBeforeUnscale => td_string!(locale, faults.clip_before_unscale.about),
+        FaultId::UnscaleTwice => td_string!(locale, faults.unscale_twice.about),
+        FaultId::ScaleGrownInGroup => td_string!(locale, faults.scale_grown_in_group.about),
+        FaultId::UnscaledAfterFirst => td_string!(locale, faults.unscaled_after_first.about),
+        FaultId::HandMaskedMean => td_string!(locale, faults.hand_masked_mean.about),
+        FaultId::LogDividedTwice => td_string!(locale, faults.log_divided_twice.about),
+        FaultId::LogLastTimesA => td_string!(locale, faults.log_last_times_a.about),
+        FaultId::SyncEachMicrobatch => td_string!(locale, faults.sync_each_microbatch.about),
+        FaultId::ForwardOutsideNoSync => td_string!(locale, faults.forward_outside_no_sync.about),
+        FaultId::NeverSynced => td_string!(locale, faults.never_synced.about),
+        FaultId::ForwardInsideNoSync => td_string!(locale, faults.forward_inside_no_sync.about),
+        FaultId::LastForwardInsideNoSync => td_string!(locale, faults.last_forward_inside_no_sync.about),
+        FaultId::LastForwardOutsideNoSync => td_string!(locale, faults.last_forward_outside_no_sync.about),
+        FaultId::SingleBackward => td_string!(locale, faults.single_backward.about),
+        FaultId::SyncFirstMicrobatch => td_string!(locale, faults.sync_first_microbatch.about),
+        FaultId::GraphRetained => td_string!(locale, faults.graph_retained.about),
+        FaultId::TailDropped => td_string!(locale, faults.tail_dropped.about),
+        FaultId::TailCarried => td_string!(locale, faults.tail_carried.about),
+    }
 }
 
 /// A place of the loop.

@@ -3,6 +3,7 @@
 use crate::{
     batch::{ConventionId, LaneRule, Unit, scaler::ScalerError},
     protocol::Outcome,
+    setup::PresetKind,
     ui::{
         text::{Locale, td_string},
         words::loop_faults,
@@ -70,6 +71,14 @@ pub fn outcome(locale: Locale, outcome: Outcome) -> Option<&'static str> {
     })
 }
 
+/// What the presets of a kind show.
+pub fn preset_kind(locale: Locale, kind: PresetKind) -> &'static str {
+    match kind {
+        PresetKind::Counting => td_string!(locale, presets.counting),
+        PresetKind::Loops => td_string!(locale, presets.loops),
+    }
+}
+
 /// A preset and what it shows; an unknown one goes by its own name.
 pub fn preset(locale: Locale, name: &'static str) -> (&'static str, &'static str) {
     match name {
@@ -93,6 +102,26 @@ pub fn preset(locale: Locale, name: &'static str) -> (&'static str, &'static str
         "smallest" => (
             td_string!(locale, presets.smallest),
             td_string!(locale, presets.smallest_about),
+        ),
+        "zero_grad" => (
+            td_string!(locale, presets.zero_grad),
+            td_string!(locale, presets.zero_grad_about),
+        ),
+        "sync_first" => (
+            td_string!(locale, presets.sync_first),
+            td_string!(locale, presets.sync_first_about),
+        ),
+        "infinity" => (
+            td_string!(locale, presets.infinity),
+            td_string!(locale, presets.infinity_about),
+        ),
+        "clip_each" => (
+            td_string!(locale, presets.clip_each),
+            td_string!(locale, presets.clip_each_about),
+        ),
+        "scheduler" => (
+            td_string!(locale, presets.scheduler),
+            td_string!(locale, presets.scheduler_about),
         ),
         other => (other, ""),
     }

@@ -2,11 +2,11 @@
 
 use crate::{
     batch::FaultId,
-    setup::{Named as _, Problem},
+    setup::{Named as _, Problem, named_lanes},
     ui::{
         format,
         text::{Locale, td_string},
-        words::loop_faults,
+        words::{loop_faults, names},
     },
 };
 
@@ -52,7 +52,11 @@ pub fn problem(locale: Locale, problem: &Problem) -> String {
         )
         .to_string(),
         Problem::TooMany { count, max } => td_string!(locale, problem.too_many, count = *count, max = *max).to_string(),
-        Problem::Repeated { name } => td_string!(locale, problem.repeated, name = name.clone()).to_string(),
+        Problem::Repeated { name } => {
+            // A lane goes by its words, a letter by itself.
+            let lane = named_lanes(name).first().map(|&rule| names::lane(locale, rule));
+            td_string!(locale, problem.repeated, name = lane.unwrap_or_else(|| name.clone())).to_string()
+        }
         Problem::DoesNotDivide { width } => td_string!(locale, problem.does_not_divide, width = *width).to_string(),
         Problem::WrongOrder => td_string!(locale, problem.wrong_order).to_owned(),
         Problem::BadStart => td_string!(locale, problem.bad_start).to_owned(),

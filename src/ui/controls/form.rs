@@ -1,0 +1,65 @@
+//! The form: what is always looked at first, the rest in sections that fold.
+
+use leptos::{html, prelude::*};
+
+use super::{
+    data::{self, DataFields},
+    lanes::LaneFields,
+    lengths::LengthFields,
+    numerics::{LIMIT_KEYS, LimitFields, SCALING_KEYS, SCHEDULE_KEYS, ScalingFields, ScheduleFields},
+    preview::Preview,
+    recipe::{BudgetFields, MODEL_KEYS, ModelFields, OPTIMIZER_KEYS, OptimizerFields},
+    split::{DEALING_KEYS, DealingFields, SplitFields},
+};
+use crate::{
+    setup::Key,
+    ui::{
+        browser,
+        parts::section::{Section, open_for},
+        store::use_store,
+        text::{td_string, tr},
+    },
+};
+
+/// All settings. On a phone they fold as a whole, and open where something is to be mended.
+#[component]
+pub fn Form(
+    /// What the data comes to.
+    preview: Preview,
+) -> impl IntoView {
+    let store = use_store();
+    let details = NodeRef::<html::Details>::new();
+    open_for(details, Key::ALL);
+    view! {
+        <details open=browser::wide() node_ref=details>
+            <summary>{tr!(store, app.settings)}</summary>
+            <form on:submit=|event| event.prevent_default()>
+                <SplitFields />
+                <LaneFields />
+                <Section title=|l| td_string!(l, data.title) keys=data::KEYS open=true>
+                    <DataFields preview=preview />
+                    <LengthFields preview=preview />
+                </Section>
+                <BudgetFields />
+                <Section title=|l| td_string!(l, model.title) keys=MODEL_KEYS>
+                    <ModelFields />
+                </Section>
+                <Section title=|l| td_string!(l, optimizer.title) keys=OPTIMIZER_KEYS>
+                    <OptimizerFields />
+                </Section>
+                <Section title=|l| td_string!(l, schedule.title) keys=SCHEDULE_KEYS>
+                    <ScheduleFields />
+                </Section>
+                <Section title=|l| td_string!(l, scaling.title) keys=SCALING_KEYS>
+                    <ScalingFields />
+                </Section>
+                <Section title=|l| td_string!(l, split.dealing) keys=DEALING_KEYS>
+                    <DealingFields />
+                </Section>
+                <Section title=|l| td_string!(l, limits.title) keys=LIMIT_KEYS>
+                    <LimitFields />
+                </Section>
+            </form>
+        </details>
+    }
+}
