@@ -3,10 +3,16 @@
 use microbatch_lab::{
     batch::{ExampleId, FaultId, Faults, Unit, scaler::ScalerError},
     lab::{
-        Answer, Closeness, Lab, Msg, NotNow, Progress, Repeats, Transport, cells, closeness::relative_l2, ready,
-        update, written::journal_of,
+        Answer, Closeness, Lab, Msg, NotNow, Progress, Repeats, Transport, cells,
+        closeness::relative_l2,
+        memory::{FirstAndLast, PhaseLine},
+        ready, update,
+        written::{Written, journal_of},
     },
-    protocol::{CellState, Event, Fault, GroupRow, Outcome, PreflightReport, ProbeReport, RunId},
+    protocol::{
+        CellState, Event, Fault, GroupRow, MemoryRow, MemorySource, Outcome, Phase, PhaseBytes, PreflightReport,
+        ProbeReport, RunId,
+    },
     setup::Key,
 };
 
@@ -239,5 +245,60 @@ fn the_journal_of_a_replaced_run_is_still_there() {
         "a run that is not loaded has none"
     );
     let past = lab.past.runs().next().unwrap();
-    assert_eq!(past.journal.as_ref().map(|journal| journal.text()), Some(written));
+    assert_eq!(past.journal.as_ref().map(Written::text), Some(written));
+}
+
+#[test]
+fn memory_is_compared_between_the_first_and_the_last_measured_group() {
+    let phase = |phase, replica, peak| PhaseBytes {
+        phase,
+        replica,
+        before: 1,
+        after: 2,
+        peak,
+    };
+    let measured = |number, phases: Vec<PhaseBytes>| {
+        let mut row = told::group(number);
+        row.memory = Some(MemoryRow {
+            source: MemorySource::Device,
+            in_use: 5,
+            reserved: 6,
+            peak: 7,
+            phases,
+        });
+        row
+    };
+    let mut path = path_to(Transport::Running);
+    let first = vec![
+        phase(Phase::Forward, Some(0), 10),
+        phase(Phase::OptimizerState, None, 11),
+    ];
+    let last = vec![phase(Phase::Forward, Some(0), 20), phase(Phase::Forward, Some(1), 30)];
+    path.push(groups(vec![
+        told::group(0),
+        measured(1, first),
+        told::group(2),
+        measured(3, last),
+        told::group(4),
+    ]));
+    let recording = after(path).lab.recording.unwrap();
+    let both = FirstAndLast::of(&recording).unwrap();
+    assert_eq!((both.first.0, both.last.0), (1, 3));
+    let peaks = |line: &PhaseLine| (line.first.map(|bytes| bytes.peak), line.last.map(|bytes| bytes.peak));
+    let lines: Vec<_> = both
+        .lines()
+        .iter()
+        .map(|line| (line.phase, line.replica, peaks(line)))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            (Phase::Forward, Some(0), (Some(10), Some(20))),
+            (Phase::OptimizerState, None, (Some(11), None)),
+            (Phase::Forward, Some(1), (None, Some(30))),
+        ]
+    );
+    let mut path = path_to(Transport::Running);
+    path.push(groups(vec![told::group(0)]));
+    assert_eq!(FirstAndLast::of(&after(path).lab.recording.unwrap()), None);
 }
