@@ -34,9 +34,8 @@ pub fn progress(recording: &Recording, current: &CurrentGroup, lane: usize, at: 
     let accumulation = current.plan.microbatches.iter().map(|k| k.facts.index + 1).max()?;
     Some(match row.outcome {
         Outcome::NoSupervisedToken | Outcome::Dropped => Progress::LeftOut,
-        Outcome::NonFiniteGradient | Outcome::Refused(_) | Outcome::Carried => Progress::Done,
         Outcome::Applied if exchanged(rule, facts.index, accumulation) => Progress::Reduced,
-        Outcome::Applied => Progress::Done,
+        Outcome::Applied | Outcome::NonFiniteGradient | Outcome::Refused(_) | Outcome::Carried => Progress::Done,
     })
 }
 

@@ -45,7 +45,8 @@ const BETWEEN: Duration = Duration::from_millis(20);
 /// The turns of one page.
 #[derive(Clone, Copy)]
 pub(super) struct Turns {
-    drawn: [RwSignal<u32>; TURNS.len()],
+    /// Kept apart, so that what is copied with the state stays small.
+    drawn: StoredValue<[RwSignal<u32>; TURNS.len()]>,
     /// A round is under way.
     busy: StoredValue<bool>,
     /// News came in since the round began.
@@ -55,7 +56,7 @@ pub(super) struct Turns {
 impl Turns {
     pub(super) fn new() -> Self {
         Self {
-            drawn: std::array::from_fn(|_| RwSignal::new(0)),
+            drawn: StoredValue::new(std::array::from_fn(|_| RwSignal::new(0))),
             busy: StoredValue::new(false),
             more: StoredValue::new(false),
         }
@@ -63,7 +64,9 @@ impl Turns {
 
     /// Follows the turn of one part.
     pub(super) fn track(self, turn: Turn) {
-        self.drawn[turn as usize].track();
+        if let Some(drawn) = self.drawn.try_get_value() {
+            drawn[turn as usize].track();
+        }
     }
 
     /// All parts now: the person did something and looks for the answer.
@@ -97,7 +100,9 @@ impl Turns {
     }
 
     fn draw(self, turn: Turn) {
-        self.drawn[turn as usize].try_update(|count| *count = count.wrapping_add(1));
+        if let Some(drawn) = self.drawn.try_get_value() {
+            drawn[turn as usize].try_update(|count| *count = count.wrapping_add(1));
+        }
     }
 }
 

@@ -145,7 +145,12 @@ async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical
     says(
         &page,
         "probe-title",
-        &["Group 2", "after 1 applied updates", "N = 2048", "3 backwards in 12 ms"],
+        &[
+            "Group 2",
+            "applied updates before it: 1",
+            "N = 2048",
+            "backwards: 3, in 12 ms",
+        ],
     );
     let rows: Vec<String> = page
         .all(".probe tbody tr")
@@ -203,7 +208,7 @@ async fn a_check_lists_what_was_measured_and_names_a_cause_of_each_failure() {
         &page,
         "preflight-title",
         &[
-            "Failed: 1 of 2 checks.",
+            "Failed: 1 of 2.",
             "FAIL",
             "0.25",
             "Mean of microbatch means",
@@ -265,7 +270,7 @@ async fn sizes_are_told_as_they_are_tried_and_the_largest_goes_into_the_form() {
     };
     tell(&page, Event::Fitted(Ok(report)));
     settle().await;
-    says(&page, "fit-title", &["4 × 3 × 2 = 24", "2 fewer examples"]);
+    says(&page, "fit-title", &["4 × 3 × 2 = 24", "fewer examples, by 2"]);
     page.button("Put m and A into the form").click();
     settle().await;
     let typed = |key| page.store.peek(|lab| lab.blueprint.draft.get(key).to_owned());
