@@ -1,4 +1,5 @@
 //! What is asked beside a run, and what is kept of one.
+#![allow(clippy::unwrap_used, reason = "what is not there fails its test at once")]
 
 use microbatch_lab::{
     batch::{ExampleId, FaultId, Faults, Unit, scaler::ScalerError},

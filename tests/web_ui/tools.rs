@@ -82,6 +82,33 @@ async fn closed_panels_hold_nothing() {
     says(&page, "memory-title", &["Nothing is measured"]);
 }
 
+/// One within the noise floor, one within the tolerance, one apart.
+fn three_conventions() -> ProbeReport {
+    let row = |convention, relative_l2, loss| ProbeRow {
+        convention,
+        gradient_norm: 2.0,
+        cosine: 0.75,
+        relative_l2,
+        norm_ratio: 0.5,
+        loss,
+        loss_ratio: 0.25,
+    };
+    ProbeReport {
+        group: 1,
+        applied_updates: 1,
+        supervised_tokens: 2048,
+        full_batch_norm: 1.25,
+        rows: vec![
+            row(ConventionId::TokenWeighted, 1e-8, 3.5),
+            row(ConventionId::FullBatch, 1e-6, 3.5),
+            row(ConventionId::MeanOfMeans, 0.5, f64::NAN),
+        ],
+        noise_floor: 1e-7,
+        backwards: 3,
+        elapsed_ms: 12.0,
+    }
+}
+
 #[wasm_bindgen_test]
 async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical() {
     const ASK: &str = "Compare all conventions here";
@@ -111,34 +138,11 @@ async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical
     settle().await;
     assert_eq!(asked(&page, |command| *command == Command::Probe(run)), 1);
     assert!(disabled(&page, ASK));
-    let row = |convention, relative_l2, loss| ProbeRow {
-        convention,
-        gradient_norm: 2.0,
-        cosine: 0.75,
-        relative_l2,
-        norm_ratio: 0.5,
-        loss,
-        loss_ratio: 0.25,
-    };
-    let report = ProbeReport {
-        group: 1,
-        applied_updates: 1,
-        supervised_tokens: 2048,
-        full_batch_norm: 1.25,
-        rows: vec![
-            row(ConventionId::TokenWeighted, 1e-8, 3.5),
-            row(ConventionId::FullBatch, 1e-6, 3.5),
-            row(ConventionId::MeanOfMeans, 0.5, f64::NAN),
-        ],
-        noise_floor: 1e-7,
-        backwards: 3,
-        elapsed_ms: 12.0,
-    };
     tell(
         &page,
         Event::Probed {
             run,
-            report: Ok(report),
+            report: Ok(three_conventions()),
         },
     );
     settle().await;

@@ -41,7 +41,7 @@ pub fn Fold(
 
 fn is_open(event: &leptos::ev::Event) -> bool {
     let element = event
-        .current_target()
+        .target()
         .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
     element.is_some_and(|element| element.has_attribute("open"))
 }

@@ -30,7 +30,9 @@ fn fields(line: &Value) -> Vec<(String, Value)> {
     fn add(path: &str, value: &Value, out: &mut Vec<(String, Value)>) {
         let Value::Object(map) = value else {
             if let Value::Array(items) = value {
-                items.iter().for_each(|item| add(&format!("{path}[]"), item, out));
+                for item in items {
+                    add(&format!("{path}[]"), item, out);
+                }
             }
             return;
         };
