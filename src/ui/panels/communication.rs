@@ -19,7 +19,7 @@ use crate::ui::{
 pub fn CommunicationPanel() -> impl IntoView {
     let store = use_store();
     view! {
-        <Fold id="communication-title" title=Signal::derive(tr!(store, communication.title))>
+        <Fold id="communication-title" title=Signal::derive(tr!(store, communication.title)) turn=Turn::Exchange>
             <Communication />
         </Fold>
     }

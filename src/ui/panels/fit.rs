@@ -42,6 +42,18 @@ fn Fit(typed: RwSignal<String>) -> impl IntoView {
     let limit = Memo::new(move |_| typed.with(|typed| mebibytes(typed)));
     let tries = store.memo(|lab| lab.tools.fit_tries.clone());
     let report = store.memo(|lab| lab.tools.fit.clone());
+    let stale = store.memo(|lab| {
+        // Other than by putting what was found into it.
+        let draft = &lab.blueprint.draft;
+        let now = |key| draft.get(key).to_owned();
+        let fitted = lab.tools.fitted.clone();
+        fitted.is_some_and(|fitted| {
+            fitted
+                .with(Key::Microbatch, now(Key::Microbatch))
+                .with(Key::Accumulation, now(Key::Accumulation))
+                != *draft
+        })
+    });
     let bad = move || {
         let (min, max) = (MIN_MEMORY_MIB, MAX_MEMORY_MIB);
         limit
@@ -79,6 +91,7 @@ fn Fit(typed: RwSignal<String>) -> impl IntoView {
                 })
             }}
         </ol>
+        <p class="about">{move || stale.get().then(|| td_string!(store.locale.get(), ready.changed))}</p>
         {answer(store, report, move |report| found(store, &report))}
     }
 }

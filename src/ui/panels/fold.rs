@@ -3,6 +3,8 @@
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 
+use crate::ui::{store::use_store, turns::Turn};
+
 /// A section with a heading that opens it.
 #[component]
 pub fn Fold(
@@ -14,9 +16,13 @@ pub fn Fold(
     /// Opens it whenever this becomes true; from then on the person opens and closes it.
     #[prop(optional, into)]
     applies: Signal<bool>,
+    /// When a run's news reach what it holds.
+    #[prop(optional)]
+    turn: Option<Turn>,
     /// What it holds while it is open.
     children: ChildrenFn,
 ) -> impl IntoView {
+    let store = use_store();
     let open = RwSignal::new(applies.get_untracked());
     Effect::watch(
         move || applies.get(),
@@ -27,13 +33,21 @@ pub fn Fold(
         },
         false,
     );
+    let body = move || {
+        open.get().then(|| {
+            if let Some(turn) = turn {
+                store.hold(turn);
+            }
+            view! { <div class="fold-body">{children()}</div> }
+        })
+    };
     view! {
         <section class="panel fold" aria-labelledby=id>
             <details prop:open=move || open.get() on:toggle=move |event| open.set(is_open(&event))>
                 <summary>
                     <h2 id=id>{move || title.get()}</h2>
                 </summary>
-                {move || open.get().then(|| view! { <div class="fold-body">{children()}</div> })}
+                {body}
             </details>
         </section>
     }

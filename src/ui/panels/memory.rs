@@ -91,7 +91,7 @@ fn on_top(bytes: PhaseBytes) -> String {
 pub fn MemoryPanel() -> impl IntoView {
     let store = use_store();
     view! {
-        <Fold id="memory-title" title=Signal::derive(tr!(store, memory.title))>
+        <Fold id="memory-title" title=Signal::derive(tr!(store, memory.title)) turn=Turn::Memory>
             <Memory />
         </Fold>
     }

@@ -104,7 +104,7 @@ pub fn ScalerPanel() -> impl IntoView {
             .with(|setup| setup.as_ref().is_some_and(|setup| setup.loss_scale.is_some()))
     });
     view! {
-        <Fold id="scaler-title" title=Signal::derive(tr!(store, scaler.title)) applies=applies>
+        <Fold id="scaler-title" title=Signal::derive(tr!(store, scaler.title)) applies=applies turn=Turn::Scale>
             <Scaler />
         </Fold>
     }
