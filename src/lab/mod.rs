@@ -4,22 +4,33 @@
 //! [`update`] changes the [`Lab`] and answers with the [`Effect`]s that the outside has to carry out. No clock, no browser, no IO.
 
 pub mod blueprint;
+pub mod cells;
+pub mod closeness;
 pub mod machine;
+pub mod memory;
 pub mod msg;
 pub mod past;
+pub mod ready;
 pub mod recording;
+pub mod repeats;
 mod run;
 pub mod tools;
 pub mod update;
 mod worker;
+pub mod written;
 
 pub use blueprint::{Blueprint, Language, Theme};
+pub use cells::Progress;
+pub use closeness::Closeness;
 pub use machine::{DeviceState, Machine, Transport};
 pub use msg::{Effect, Msg, OwnFile};
 pub use past::{Past, PastRun};
+pub use ready::NotNow;
 pub use recording::{LaneSeries, Recording};
+pub use repeats::Repeats;
 pub use tools::{Answer, Tools};
 pub use update::update;
+pub use written::Written;
 
 use crate::setup::{FieldError, codec::LinkError};
 

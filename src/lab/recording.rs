@@ -2,7 +2,7 @@
 
 use crate::{
     batch::{Counters, GroupPlan, Unit},
-    protocol::{CellState, DeviceReport, GroupRow, MicrobatchRow, RunFacts, RunId},
+    protocol::{CellState, DeviceReport, GroupRow, LaneRow, MicrobatchRow, Outcome, RunFacts, RunId},
     setup::{Draft, Setup},
 };
 
@@ -32,7 +32,7 @@ pub struct Recording {
 pub struct CurrentGroup {
     /// Who is in it.
     pub plan: GroupPlan,
-    /// Each microbatch's state, in the plan's order.
+    /// Each microbatch's state, in the plan's order: how far it got in the lane that got furthest. [`super::cells`] tells lanes apart.
     pub states: Vec<CellState>,
     /// Each microbatch's last row with numbers, in the plan's order; `None` until its backward is done or when not watched.
     pub rows: Vec<Option<MicrobatchRow>>,
@@ -53,11 +53,16 @@ pub struct LaneSeries {
     pub parameter_distance: Vec<f64>,
     /// Norm of the reduced gradient.
     pub gradient_norm: Vec<f64>,
+    /// Groups that changed nothing here, by number, and why.
+    pub not_applied: Vec<(u64, Outcome)>,
 }
 
 impl LaneSeries {
-    /// Adds one group.
-    pub fn push(&mut self, row: &crate::protocol::LaneRow) {
+    /// Adds the group of that number.
+    pub fn push(&mut self, number: u64, row: &LaneRow) {
+        if row.outcome != Outcome::Applied {
+            self.not_applied.push((number, row.outcome));
+        }
         self.counters.push(row.counters);
         self.weighted.push(row.loss.token_weighted().unwrap_or(f64::NAN));
         self.unweighted.push(row.loss.mean_of_means().unwrap_or(f64::NAN));
@@ -117,10 +122,10 @@ impl Recording {
 
     /// A group ended.
     pub fn end(&mut self, row: GroupRow) {
-        for (series, lane) in self.lanes.iter_mut().zip(&row.lanes) {
-            series.push(lane);
-        }
         let number = row.plan.number;
+        for (series, lane) in self.lanes.iter_mut().zip(&row.lanes) {
+            series.push(number, lane);
+        }
         let ended = Some(self.groups.len());
         if self
             .current
@@ -130,10 +135,18 @@ impl Recording {
             self.begin(row.plan.clone());
         }
         if let Some(current) = self.current.as_mut() {
-            current.states.fill(CellState::Reduced);
+            current.states.fill(ended_as(&row.lanes));
             current.ended = ended;
         }
         self.groups.push(row);
+    }
+
+    /// What `lane` did in the ended group at place `at` alone: counters only grow, so it is the difference to the one before.
+    pub fn taken(&self, lane: usize, at: usize, unit: Unit) -> Option<u64> {
+        let counters = &self.lanes.get(lane)?.counters;
+        let before = at.checked_sub(1).and_then(|at| counters.get(at));
+        let before = before.map_or(0, |counters| counters.get(unit));
+        Some(counters.get(at)?.get(unit).saturating_sub(before))
     }
 
     /// The group that ended last.
@@ -157,5 +170,19 @@ impl Recording {
         let elapsed = self.groups.last()?.elapsed_ms;
         let done = self.done();
         (done > 0).then(|| elapsed / done as f64 * self.setup.budget.amount.saturating_sub(done) as f64)
+    }
+}
+
+/// The state of a group's microbatches in the lane that got furthest: only an applied update took what was reduced.
+fn ended_as(lanes: &[LaneRow]) -> CellState {
+    let furthest = |lane: &LaneRow| match lane.outcome {
+        Outcome::Applied => 2,
+        Outcome::NonFiniteGradient | Outcome::Refused(_) | Outcome::Carried => 1,
+        Outcome::NoSupervisedToken | Outcome::Dropped => 0,
+    };
+    match lanes.iter().map(furthest).max() {
+        Some(2) => CellState::Reduced,
+        Some(1) => CellState::Done,
+        _ => CellState::Waiting,
     }
 }

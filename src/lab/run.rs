@@ -92,7 +92,7 @@ pub(super) fn load(lab: &mut Lab, then: Option<Go>) -> Vec<Effect> {
     lab.machine.after_load = then;
     lab.machine.facts = None;
     lab.machine.fault = None;
-    // It was about the run that is replaced; an answer that is still on its way would be dropped.
+    // It was about the run that is replaced, whose answers are no longer heard.
     lab.tools.probe = Answer::None;
     // What the person starts gets its chances anew.
     lab.machine.deaths = 0;

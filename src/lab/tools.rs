@@ -1,15 +1,10 @@
 //! What the person can ask of the worker beside a run: the probe, the check before a campaign, and the largest m that fits.
 
-use super::{
-    Lab,
-    machine::{DeviceState, Transport},
-    msg::Effect,
-    run,
-};
+use super::{Lab, msg::Effect, ready, run};
 use crate::{
     data::DataError,
     protocol::{Command, Fault, FitReport, FitTry, PreflightReport, ProbeReport},
-    setup::{Setup, parse::parse},
+    setup::{Draft, Setup, parse::parse},
 };
 
 /// One question and its answer.
@@ -27,6 +22,16 @@ pub enum Answer<T> {
 }
 
 impl<T> Answer<T> {
+    /// The same answer, told otherwise.
+    pub fn map<U>(&self, told: impl FnOnce(&T) -> U) -> Answer<U> {
+        match self {
+            Self::None => Answer::None,
+            Self::Waiting => Answer::Waiting,
+            Self::Done(answer) => Answer::Done(told(answer)),
+            Self::Failed(fault) => Answer::Failed(fault.clone()),
+        }
+    }
+
     /// Whether the worker is at it.
     pub fn waits(&self) -> bool {
         matches!(self, Self::Waiting)
@@ -38,7 +43,7 @@ impl<T> Answer<T> {
     }
 }
 
-/// All of them.
+/// All of them, each with the experiment that it was asked about.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tools {
     /// All conventions at one point.
@@ -49,6 +54,10 @@ pub struct Tools {
     pub fit: Answer<FitReport>,
     /// Sizes tried so far.
     pub fit_tries: Vec<FitTry>,
+    /// The draft that was checked, for the names of its lanes; the form may have changed since.
+    pub checked: Option<Draft>,
+    /// The draft whose largest m was looked for.
+    pub fitted: Option<Draft>,
 }
 
 impl Tools {
@@ -72,14 +81,9 @@ impl Tools {
     }
 }
 
-/// Asks for the probe. Nothing happens unless a run stands at a boundary; a run whose worker is gone cannot be probed any more.
+/// Asks for the probe. Nothing happens unless a run stands at a boundary.
 pub(super) fn probe(lab: &mut Lab) -> Vec<Effect> {
-    let stands = matches!(lab.machine.transport, Transport::Paused | Transport::Finished);
-    if !stands || lab.tools.probe.waits() {
-        return Vec::new();
-    }
-    if lab.machine.facts.is_none() {
-        lab.tools.probe = Answer::Failed(Fault::NoSuchRun);
+    if ready::probe(lab).is_err() {
         return Vec::new();
     }
     lab.tools.probe = Answer::Waiting;
@@ -88,7 +92,7 @@ pub(super) fn probe(lab: &mut Lab) -> Vec<Effect> {
 
 /// Asks for the check of the draft.
 pub(super) fn preflight(lab: &mut Lab) -> Vec<Effect> {
-    if lab.tools.preflight.waits() {
+    if ready::preflight(lab).is_err() {
         return Vec::new();
     }
     match subject(lab) {
@@ -99,6 +103,7 @@ pub(super) fn preflight(lab: &mut Lab) -> Vec<Effect> {
         }
         Some(Ok((setup, own_text))) => {
             lab.tools.preflight = Answer::Waiting;
+            lab.tools.checked = Some(lab.blueprint.draft.clone());
             vec![Effect::Send(Command::Preflight { setup, own_text })]
         }
     }
@@ -106,7 +111,7 @@ pub(super) fn preflight(lab: &mut Lab) -> Vec<Effect> {
 
 /// Asks for the largest m of the draft.
 pub(super) fn fit(lab: &mut Lab, limit: u64) -> Vec<Effect> {
-    if lab.tools.fit.waits() {
+    if ready::fit(lab).is_err() {
         return Vec::new();
     }
     match subject(lab) {
@@ -117,6 +122,7 @@ pub(super) fn fit(lab: &mut Lab, limit: u64) -> Vec<Effect> {
         }
         Some(Ok((setup, own_text))) => {
             lab.tools.fit = Answer::Waiting;
+            lab.tools.fitted = Some(lab.blueprint.draft.clone());
             lab.tools.fit_tries.clear();
             vec![Effect::Send(Command::Fit { setup, own_text, limit })]
         }
@@ -126,15 +132,9 @@ pub(super) fn fit(lab: &mut Lab, limit: u64) -> Vec<Effect> {
 /// An experiment and, where it asks for one, the text of its file.
 type Subject = (Box<Setup>, Option<String>);
 
-/// The draft as a setup, with the text of its file. `None` where the draft has errors or no device is ready: the form and the line
-/// about the device say so.
+/// The draft as a setup, with the text of its file. `None` where the draft has errors.
 fn subject(lab: &Lab) -> Option<Result<Subject, DataError>> {
-    let usable = matches!(lab.machine.device, DeviceState::Usable(..));
-    let idle = !matches!(
-        lab.machine.transport,
-        Transport::Loading | Transport::Running | Transport::Pausing
-    );
-    let setup = parse(&lab.blueprint.draft).ok().filter(|_| usable && idle)?;
+    let setup = parse(&lab.blueprint.draft).ok()?;
     let own = run::own_text(lab.blueprint.own.as_ref(), &setup);
     Some(own.map(|text| (Box::new(setup), text)))
 }

@@ -216,6 +216,7 @@ fn unusable(lab: &mut Lab, fault: Fault) -> Vec<Effect> {
         lab.machine.fault = None;
         return effects;
     }
+    lab.tools.worker_gone(Some(&fault));
     lab.machine.preparing = None;
     lab.machine.device = DeviceState::Failed(fault.clone());
     lab.machine.fault = Some(fault);

@@ -14,8 +14,10 @@ use super::{
     },
     effects::Outside,
     panels::{
-        arithmetic::Arithmetic, cards::LaneCards, chart::ChartPanel, compare::CompareTable, device::DevicePanel,
-        grid::GroupGrid, journal::JournalPanel, past::PastRuns, share::SharePanel,
+        arithmetic::Arithmetic, cards::LaneCards, chart::ChartPanel, communication::CommunicationPanel,
+        compare::CompareTable, device::DevicePanel, fit::FitPanel, grid::GroupGrid, journal::JournalPanel,
+        memory::MemoryPanel, past::PastRuns, preflight::PreflightPanel, probe::ProbePanel, scaler::ScalerPanel,
+        share::SharePanel,
     },
     parts::alert::Alert,
     refusals::Refusals,
@@ -103,6 +105,14 @@ pub fn Page(
                     </div>
                     <Arithmetic />
                     <CompareTable />
+                    <div class="pair folds">
+                        <ProbePanel />
+                        <PreflightPanel />
+                        <ScalerPanel />
+                        <CommunicationPanel />
+                        <MemoryPanel />
+                        <FitPanel />
+                    </div>
                     <div class="pair">
                         <DevicePanel />
                         <div class="stack">

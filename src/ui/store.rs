@@ -118,6 +118,11 @@ impl Store {
         self.lab.with_untracked(read)
     }
 
+    /// Gives a part of the page that is not always there its turn for as long as the present owner lives.
+    pub fn hold(self, turn: Turn) {
+        self.turns.hold(turn);
+    }
+
     /// Which run is shown and how many of its groups have ended.
     pub fn ended_in(self, turn: Turn) -> Memo<Option<(RunId, usize)>> {
         self.memo_in(turn, |lab| {

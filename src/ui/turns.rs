@@ -19,9 +19,31 @@ pub enum Turn {
     Sums,
     /// The lane-by-lane table and the journal.
     Tables,
+    /// The loss scale.
+    Scale,
+    /// Communication, clipping and the log.
+    Exchange,
+    /// Memory.
+    Memory,
 }
 
-const TURNS: [Turn; 5] = [Turn::Cards, Turn::Curves, Turn::Group, Turn::Sums, Turn::Tables];
+impl Turn {
+    /// Whether this part is on the page from the start; the others wait for nobody while their panels are closed.
+    fn always(self) -> bool {
+        !matches!(self, Self::Scale | Self::Exchange | Self::Memory)
+    }
+}
+
+const TURNS: [Turn; 8] = [
+    Turn::Cards,
+    Turn::Curves,
+    Turn::Group,
+    Turn::Sums,
+    Turn::Tables,
+    Turn::Scale,
+    Turn::Exchange,
+    Turn::Memory,
+];
 
 /// Between one part and the next, after the first has been painted. A round is then some tenths of a second: numbers that change faster
 /// are not read anyway.
@@ -30,7 +52,10 @@ const BETWEEN: Duration = Duration::from_millis(20);
 /// The turns of one page.
 #[derive(Clone, Copy)]
 pub(super) struct Turns {
-    drawn: [RwSignal<u32>; TURNS.len()],
+    /// Kept apart, so that what is copied with the state stays small.
+    drawn: StoredValue<[RwSignal<u32>; TURNS.len()]>,
+    /// How many panels hold each turn; see [`Turn::always`].
+    held: StoredValue<[u32; TURNS.len()]>,
     /// A round is under way.
     busy: StoredValue<bool>,
     /// News came in since the round began.
@@ -40,7 +65,8 @@ pub(super) struct Turns {
 impl Turns {
     pub(super) fn new() -> Self {
         Self {
-            drawn: std::array::from_fn(|_| RwSignal::new(0)),
+            drawn: StoredValue::new(std::array::from_fn(|_| RwSignal::new(0))),
+            held: StoredValue::new([0; TURNS.len()]),
             busy: StoredValue::new(false),
             more: StoredValue::new(false),
         }
@@ -48,7 +74,25 @@ impl Turns {
 
     /// Follows the turn of one part.
     pub(super) fn track(self, turn: Turn) {
-        self.drawn[turn as usize].track();
+        if let Some(drawn) = self.drawn.try_get_value() {
+            drawn[turn as usize].track();
+        }
+    }
+
+    /// Gives a part its turn for as long as the present owner lives.
+    pub(super) fn hold(self, turn: Turn) {
+        let held = self.held;
+        held.try_update_value(|held| held[turn as usize] += 1);
+        on_cleanup(move || {
+            held.try_update_value(|held| held[turn as usize] = held[turn as usize].saturating_sub(1));
+        });
+    }
+
+    /// The first turn from `at` on that somebody looks at, and its place.
+    fn next(self, at: usize) -> Option<(usize, Turn)> {
+        let held = self.held.try_get_value().unwrap_or_default();
+        let mut turns = TURNS.into_iter().enumerate().skip(at);
+        turns.find(|(place, turn)| turn.always() || held[*place] > 0)
     }
 
     /// All parts now: the person did something and looks for the answer.
@@ -70,7 +114,7 @@ impl Turns {
     }
 
     fn take(self, at: usize) {
-        let Some(&turn) = TURNS.get(at) else {
+        let Some((at, turn)) = self.next(at) else {
             self.busy.try_set_value(false);
             if self.more.try_update_value(std::mem::take).unwrap_or(false) {
                 self.one_by_one();
@@ -82,7 +126,9 @@ impl Turns {
     }
 
     fn draw(self, turn: Turn) {
-        self.drawn[turn as usize].try_update(|count| *count = count.wrapping_add(1));
+        if let Some(drawn) = self.drawn.try_get_value() {
+            drawn[turn as usize].try_update(|count| *count = count.wrapping_add(1));
+        }
     }
 }
 

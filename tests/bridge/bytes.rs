@@ -173,7 +173,7 @@ fn bytes_and_outcomes_are_stored_by_name() {
             peak: 3,
         }],
         in_use: 2,
-        reserved: 4,
+        reserved: Some(4),
         peak: 3,
     };
     let stored = serde_json::to_value(&row).expect("json");

@@ -1,6 +1,7 @@
 //! The page's state: what each message does to it, and what it asks of the outside.
 #![cfg(not(target_arch = "wasm32"))]
 
+mod beside;
 mod deaths;
 mod drafts;
 mod record;

@@ -3,7 +3,7 @@
 use microbatch_lab::{
     batch::ConventionId,
     data::DataError,
-    lab::{Answer, DeviceState, Lab, Msg, OwnFile, Transport},
+    lab::{Answer, DeviceState, Lab, Msg, NotNow, OwnFile, Transport, ready},
     protocol::{
         CheckKind, DeviceChoice, DeviceKind, Event, Fault, FitReport, FitTry, FittingSplit, PreflightCheck,
         PreflightReport, ProbeReport, ProbeRow, RunId, RunState,
@@ -221,7 +221,8 @@ fn a_run_whose_worker_is_gone_cannot_be_probed() {
     let did = continued(after(path).lab, [Msg::Probe]);
     assert!(matches!(did.lab.machine.device, DeviceState::Usable(..)));
     assert_eq!(did.lab.machine.transport, Transport::Finished);
-    assert_eq!(did.lab.tools.probe, Answer::Failed(Fault::NoSuchRun));
+    assert_eq!(ready::probe(&did.lab), Err(NotNow::NoRun));
+    assert_eq!(did.lab.tools.probe, Answer::None);
     assert!(!did.asked.contains(&"probe 1".to_owned()));
 }
 

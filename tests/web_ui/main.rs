@@ -6,6 +6,7 @@ mod form;
 mod harness;
 mod lanes;
 mod results;
+mod tools;
 
 use wasm_bindgen_test::wasm_bindgen_test_configure;
 

@@ -27,12 +27,13 @@ async fn run_async(train: &Train, out: &mut impl Write) -> Result<(), Failure> {
     if let Some(journal) = &mut journal {
         journal.write(&[journal::header(&ready.setup, &session.facts(), &ready.report)])?;
     }
+    let mut writer = journal::Writer::new(lanes);
     loop {
         match session.advance(false).await? {
             Advance::Updated(row) => {
                 print_row(lanes, &row, out)?;
                 if let Some(journal) = &mut journal {
-                    journal.write(&journal::lines(lanes, &row))?;
+                    journal.write(&writer.lines(&row))?;
                 }
             }
             Advance::Finished => break,

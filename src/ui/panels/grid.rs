@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::group_view::{CellView, GroupView};
 use crate::{
-    protocol::CellState,
+    lab::Progress,
     ui::{
         format,
         store::use_store,
@@ -48,12 +48,21 @@ pub fn GroupGrid() -> impl IntoView {
             }
             parts.push(td_string!(locale, grid.denominator, n = format::count(group.supervised)).to_string());
             let (shown, all) = group.shown;
+            let [places, unique, repeated] = group.members.map(format::count);
+            parts.push(td_string!(locale, members.counted, unique, places).to_string());
+            if group.members[2] > 0 {
+                parts.push(td_string!(locale, members.repeated, n = repeated).to_string());
+            }
             if shown < all {
                 let (shown, all) = (format::count(shown), format::count(all));
                 parts.push(td_string!(locale, grid.clipped, shown, all).to_string());
             }
             Some(parts.join(" · "))
         })
+    };
+    let outcome = move || {
+        let locale = store.locale.get();
+        group.with(|group| names::outcome(locale, group.as_ref()?.outcome?))
     };
     view! {
         <section class="panel grid-panel" aria-labelledby="grid-title">
@@ -77,6 +86,7 @@ pub fn GroupGrid() -> impl IntoView {
                 </label>
             </header>
             <p class="about">{about}</p>
+            <p class="outcome" role="status">{outcome}</p>
             <div class="grid-scroll" tabindex="0" role="region" aria-labelledby="grid-title">
                 {move || match shape.get() {
                     Some((rows, columns)) => view! { <Cells group=group rows=rows columns=columns /> }.into_any(),
@@ -175,22 +185,24 @@ fn Cell(group: Memo<Option<Arc<GroupView>>>, replica: u32, index: u32) -> impl I
 }
 
 /// The name that the style sheets know.
-fn name(state: CellState) -> &'static str {
+fn name(state: Progress) -> &'static str {
     match state {
-        CellState::Waiting => "waiting",
-        CellState::Forward => "forward",
-        CellState::Backward => "backward",
-        CellState::Done => "done",
-        CellState::Reduced => "reduced",
+        Progress::Waiting => "waiting",
+        Progress::Forward => "forward",
+        Progress::Backward => "backward",
+        Progress::Done => "done",
+        Progress::Reduced => "reduced",
+        Progress::LeftOut => "left-out",
     }
 }
 
-fn state_words(locale: Locale, state: CellState) -> &'static str {
+fn state_words(locale: Locale, state: Progress) -> &'static str {
     match state {
-        CellState::Waiting => td_string!(locale, grid.waiting),
-        CellState::Forward => td_string!(locale, grid.forward),
-        CellState::Backward => td_string!(locale, grid.backward),
-        CellState::Done => td_string!(locale, grid.done),
-        CellState::Reduced => td_string!(locale, grid.reduced),
+        Progress::Waiting => td_string!(locale, grid.waiting),
+        Progress::Forward => td_string!(locale, grid.forward),
+        Progress::Backward => td_string!(locale, grid.backward),
+        Progress::Done => td_string!(locale, grid.done),
+        Progress::Reduced => td_string!(locale, grid.reduced),
+        Progress::LeftOut => td_string!(locale, members.left_out),
     }
 }

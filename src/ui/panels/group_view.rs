@@ -2,8 +2,8 @@
 
 use crate::{
     batch::Pass,
-    lab::{Lab, Recording, recording::CurrentGroup},
-    protocol::CellState,
+    lab::{Lab, Progress, Recording, Repeats, cells, recording::CurrentGroup},
+    protocol::Outcome,
     ui::format,
 };
 
@@ -29,6 +29,10 @@ pub struct GroupView {
     pub accumulation: u32,
     /// N.
     pub supervised: u64,
+    /// How it ended in the lane looked at, once it has.
+    pub outcome: Option<Outcome>,
+    /// Places, different examples, and those of them in more than one place.
+    pub members: [u64; 3],
     /// Microbatches that are drawn, of how many.
     pub shown: (u64, u64),
     /// `cells[d * columns + a]`, for the drawn part.
@@ -42,9 +46,9 @@ pub struct GroupView {
 /// One microbatch on one replica.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellView {
-    /// What is happening to it.
-    pub state: CellState,
-    /// Its example IDs.
+    /// How far it got in the lane looked at.
+    pub state: Progress,
+    /// Its example IDs; those that stand in more than one place of the group have a mark.
     pub ids: String,
     /// n.
     pub supervised: u64,
@@ -59,13 +63,15 @@ pub struct CellView {
 }
 
 impl GroupView {
-    /// The group being worked on, with the losses of `lane`; `None` before the first.
+    /// The group being worked on, with the states and losses of `lane`; `None` before the first.
     pub fn of(lab: &Lab, lane: usize) -> Option<Self> {
         let recording = lab.recording.as_ref()?;
         let current = recording.current.as_ref()?;
         let plan = &current.plan;
         let (replicas, accumulation) = (plan.replicas, plan.nominal_accumulation);
         let (rows, columns) = (replicas.min(MAX_ROWS), accumulation.min(MAX_COLUMNS));
+        let repeats = Repeats::of(plan);
+        let ended = current.ended.and_then(|group| recording.groups.get(group));
         let mut view = Self {
             number: plan.number + 1,
             epoch: plan.epoch + 1,
@@ -73,6 +79,8 @@ impl GroupView {
             replicas,
             accumulation,
             supervised: plan.supervised(),
+            outcome: ended.and_then(|row| row.lanes.get(lane)).map(|row| row.outcome),
+            members: [repeats.places, repeats.unique, repeats.repeated.len() as u64],
             shown: (0, plan.microbatches.len() as u64),
             cells: vec![None; usize::try_from(rows * columns).unwrap_or(0)],
             columns,
@@ -89,9 +97,12 @@ impl GroupView {
             if k.facts.replica >= rows || k.facts.index >= columns {
                 continue;
             }
-            let ids = k.ids.iter().map(|id| id.0);
+            let ids = k.ids.iter().map(|id| {
+                let mark = if repeats.repeated.contains(id) { "↻" } else { "" };
+                format!("{mark}{}", id.0)
+            });
             let cell = CellView {
-                state: current.states.get(at).copied().unwrap_or(CellState::Waiting),
+                state: cells::progress(recording, current, lane, at).unwrap_or(Progress::Waiting),
                 ids: write_ids(ids),
                 supervised: k.facts.supervised,
                 padded: k.padded,
@@ -131,13 +142,9 @@ fn loss(recording: &Recording, current: &CurrentGroup, lane: usize, at: usize) -
 }
 
 /// The first few IDs, and how many more there are.
-pub fn write_ids(ids: impl ExactSizeIterator<Item = u32>) -> String {
+pub fn write_ids(ids: impl ExactSizeIterator<Item = String>) -> String {
     let more = ids.len().saturating_sub(IDS_WRITTEN);
-    let mut text = ids
-        .take(IDS_WRITTEN)
-        .map(|id| id.to_string())
-        .collect::<Vec<_>>()
-        .join(" ");
+    let mut text = ids.take(IDS_WRITTEN).collect::<Vec<_>>().join(" ");
     if more > 0 {
         text.push_str(" +");
         text.push_str(&format::count(more as u64));

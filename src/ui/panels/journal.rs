@@ -5,8 +5,8 @@ use leptos::prelude::*;
 use super::group_view::write_ids;
 use crate::{
     batch::ExampleId,
-    lab::Recording,
-    protocol::{GroupRow, Outcome, RunId, journal},
+    lab::{Recording, written::journal_of},
+    protocol::{GroupRow, Outcome, RunId},
     ui::{
         browser, format,
         store::{Store, use_store},
@@ -14,6 +14,9 @@ use crate::{
         turns::Turn,
     },
 };
+
+/// The media type of the journal.
+pub(super) const JSON_LINES: &str = "application/jsonl";
 
 /// So many of the newest partial or skipped groups are named.
 const NAMED: usize = 4;
@@ -38,7 +41,8 @@ struct Noted {
 impl Noted {
     fn note(&mut self, group: u64, count: usize, ids: &[ExampleId]) {
         self.count += count as u64;
-        self.newest.push((group, write_ids(ids.iter().map(|id| id.0))));
+        self.newest
+            .push((group, write_ids(ids.iter().map(|id| id.0.to_string()))));
         if self.newest.len() > NAMED {
             self.newest.remove(0);
         }
@@ -102,6 +106,7 @@ pub fn JournalPanel() -> impl IntoView {
                 <h2 id="journal-title">{tr!(store, journal.title)}</h2>
                 <ExportButton />
             </header>
+            <p class="about">{tr!(store, kept.numbering)}</p>
             <dl class="table-list">
                 <dt>{tr!(store, journal.groups)}</dt>
                 <dd>{move || format::count(tally.with(|tally| tally.groups) as u64)}</dd>
@@ -133,20 +138,9 @@ fn ExportButton() -> impl IntoView {
 }
 
 fn export(store: Store) {
-    let text = store.peek(|lab| {
-        let recording = lab.recording.as_ref()?;
-        let mut text = journal::header(&recording.setup, recording.facts.as_ref()?, recording.device.as_ref()?);
-        text.push('\n');
-        for row in &recording.groups {
-            for line in journal::lines(&recording.setup.lanes, row) {
-                text.push_str(&line);
-                text.push('\n');
-            }
-        }
-        Some(text)
-    });
+    let text = store.peek(|lab| lab.recording.as_ref().and_then(journal_of));
     if let Some(text) = text {
-        browser::download("journal.jsonl", "application/jsonl", &text);
+        browser::download("journal.jsonl", JSON_LINES, &text);
     }
 }
 

@@ -70,6 +70,25 @@ pub fn trained_on(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Option<f6
     Some(sum / f64::from(plan.replicas.max(1)))
 }
 
+/// What the group's losses add up to as they are back-propagated, averaged over replicas: `1/D · Σ factor_k · S_k`, whatever becomes of
+/// their gradients. `None` where the reported sums do not tell it; NaN where a mean over no token enters.
+pub fn backpropagated(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Option<f64> {
+    let convention = rule.convention();
+    if convention.correct {
+        return lane.loss.token_weighted();
+    }
+    let told = convention.token_weights == TokenWeights::Uniform && lane.loss_sums.len() == plan.microbatches.len();
+    if !told || plan.microbatches.len() > WEIGHED {
+        return None;
+    }
+    let facts = plan.facts();
+    let sums = facts.microbatches.iter().zip(&lane.loss_sums);
+    let sum: f64 = sums
+        .map(|(k, &sum)| convention.backpropagated_loss(&facts, k, sum))
+        .sum();
+    Some(sum / f64::from(plan.replicas.max(1)))
+}
+
 /// Whether the mean of microbatch means, as frameworks compute it, is the plain mean of all of them: where a microbatch is empty, or
 /// replicas accumulate different numbers of them, `M / A` on each replica and the average over replicas is another number.
 pub fn is_plain_mean(plan: &GroupPlan) -> bool {
@@ -151,4 +170,78 @@ fn replica_means(plan: &GroupPlan, lane: &LaneRow) -> String {
 
 fn joined(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(" + ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        batch::{Counters, ExampleId, GroupLoss, MicrobatchFacts, MicrobatchPlan},
+        protocol::{Outcome, ReplicaSpread},
+    };
+
+    /// 512 tokens at 2 and `tokens` at 4, on one replica.
+    fn group(tokens: u64) -> (GroupPlan, LaneRow) {
+        let microbatch = |index: u32, supervised: u64| MicrobatchPlan {
+            ids: vec![ExampleId(index)],
+            facts: MicrobatchFacts {
+                replica: 0,
+                index,
+                examples: 1,
+                scored_examples: u32::from(supervised > 0),
+                supervised,
+                positions: supervised.max(1),
+                unpadded: supervised.max(1),
+            },
+            padded: 0,
+        };
+        let plan = GroupPlan {
+            number: 0,
+            epoch: 0,
+            partial: false,
+            replicas: 1,
+            nominal_accumulation: 2,
+            microbatches: vec![microbatch(0, 512), microbatch(1, tokens)],
+        };
+        let sums = [1024.0, 4.0 * tokens as f64];
+        let lane = LaneRow {
+            outcome: Outcome::Applied,
+            loss_sums: sums.to_vec(),
+            loss: GroupLoss::from_sums([(sums[0], 512), (sums[1], tokens)]),
+            logged_loss: f64::NAN,
+            gradient_norm: 1.0,
+            clip_norms: Vec::new(),
+            scale: None,
+            batch_norm: None,
+            rate: 0.1,
+            counters: Counters::default(),
+            checksums: None,
+            apart: None,
+            replicas: ReplicaSpread::InStep,
+        };
+        (plan, lane)
+    }
+
+    #[test]
+    fn what_is_back_propagated_is_told_apart_from_what_is_followed() {
+        let (plan, lane) = group(1536);
+        let both = |id: ConventionId| {
+            let rule = LaneRule::from(id);
+            (backpropagated(rule, &plan, &lane), trained_on(rule, &plan, &lane))
+        };
+        assert_eq!(both(ConventionId::TokenWeighted), (Some(3.5), Some(3.5)));
+        assert_eq!(both(ConventionId::MeanOfMeans), (Some(3.0), Some(3.0)));
+        // The second division comes after the backward.
+        assert_eq!(both(ConventionId::DividedTwice), (Some(3.0), Some(1.5)));
+        // The first microbatch is back-propagated, and then cleared away.
+        assert_eq!(both(ConventionId::ZeroGradEachMicrobatch), (Some(3.5), Some(3.0)));
+        assert_eq!(both(ConventionId::ExampleMean), (None, None));
+        let (plan, lane) = group(0);
+        let mean = |id: ConventionId| backpropagated(id.into(), &plan, &lane);
+        assert_eq!(mean(ConventionId::TokenWeighted), Some(2.0));
+        assert!(
+            mean(ConventionId::MeanOfMeans).is_some_and(f64::is_nan),
+            "a mean over no token"
+        );
+    }
 }

@@ -2,14 +2,15 @@
 
 use leptos::prelude::*;
 
+use super::journal::JSON_LINES;
 use crate::{
-    lab::{Msg, PastRun},
+    lab::{Msg, PastRun, past::JOURNAL_BYTES},
     protocol::RunId,
     setup::Draft,
     ui::{
-        format,
+        browser, format,
         parts::lane_mark::LaneMark,
-        store::use_store,
+        store::{Store, use_store},
         text::{td_string, tr},
     },
 };
@@ -23,6 +24,8 @@ struct Told {
     losses: Vec<String>,
     /// `A: 4 → 8`, by the names that files use.
     changes: Vec<String>,
+    /// Whether its journal is still there.
+    journal: bool,
 }
 
 impl Told {
@@ -47,6 +50,7 @@ impl Told {
             updates: updates.map_or(0, |counters| counters.applied_updates),
             losses: losses.collect(),
             changes: changes.collect(),
+            journal: past.journal.is_some(),
         }
     }
 }
@@ -62,8 +66,11 @@ pub fn PastRuns() -> impl IntoView {
     view! {
         <section class="panel past-panel" aria-labelledby="past-title" hidden=move || told.with(Vec::is_empty)>
             <h2 id="past-title">{tr!(store, past.title)}</h2>
+            <p class="about">
+                {move || td_string!(store.locale.get(), kept.about, most = format::bytes(JOURNAL_BYTES)).to_string()}
+            </p>
             <ul>
-                <For each=move || told.get() key=|told| (told.run, told.changes.clone()) let(told)>
+                <For each=move || told.get() key=|told| (told.run, told.changes.clone(), told.journal) let(told)>
                     <PastLine told=told />
                 </For>
             </ul>
@@ -80,6 +87,7 @@ fn PastLine(told: Told) -> impl IntoView {
         updates,
         losses,
         changes,
+        journal,
     } = told;
     let same = changes.is_empty();
     let changes = changes.join(", ");
@@ -103,6 +111,27 @@ fn PastLine(told: Told) -> impl IntoView {
             <button type="button" hidden=same on:click=move |_| store.dispatch(Msg::Replace(draft.clone()))>
                 {tr!(store, past.restore)}
             </button>
+            {if journal {
+                view! {
+                    <button type="button" on:click=move |_| export(store, run)>
+                        {move || td_string!(store.locale.get(), kept.download, n = run.0).to_string()}
+                    </button>
+                }
+                    .into_any()
+            } else {
+                view! { <span class="about">{tr!(store, kept.gone)}</span> }.into_any()
+            }}
         </li>
+    }
+}
+
+/// The journal of an earlier run as a file.
+fn export(store: Store, run: RunId) {
+    let text = store.peek(|lab| {
+        let mut runs = lab.past.runs().filter(|past| past.run == run);
+        Some(runs.next()?.journal.as_ref()?.text())
+    });
+    if let Some(text) = text {
+        browser::download(&format!("journal-run-{}.jsonl", run.0), JSON_LINES, &text);
     }
 }

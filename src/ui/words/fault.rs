@@ -31,6 +31,7 @@ pub fn fault(locale: Locale, fault: &Fault) -> String {
         Fault::NothingApplies { groups } => {
             td_string!(locale, fault.nothing_applies, groups = format::count(*groups)).to_string()
         }
+        Fault::MemoryNotMeasured => td_string!(locale, fault.memory_not_measured).to_owned(),
         Fault::MemoryLimit { in_use, limit, group } => {
             let (in_use, limit) = (format::bytes(*in_use), format::bytes(*limit));
             td_string!(

@@ -1,0 +1,56 @@
+//! How far one microbatch got in one lane: lanes go through the same group, and may end it differently.
+
+use super::{Recording, recording::CurrentGroup};
+use crate::{
+    batch::{LaneRule, Pass},
+    protocol::{CellState, Outcome},
+};
+
+/// How far one microbatch got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Not begun.
+    Waiting,
+    /// In its forward.
+    Forward,
+    /// In its backward.
+    Backward,
+    /// Its backward is done; its gradient is in no applied update, or in one that its replica made alone.
+    Done,
+    /// Its gradient was exchanged between replicas and applied.
+    Reduced,
+    /// The group ended without it being computed.
+    LeftOut,
+}
+
+/// The progress of microbatch `at` of the current group in `lane`; `None` where there is no such microbatch.
+pub fn progress(recording: &Recording, current: &CurrentGroup, lane: usize, at: usize) -> Option<Progress> {
+    let facts = current.plan.microbatches.get(at)?.facts;
+    let ended = current.ended.and_then(|group| recording.groups.get(group));
+    let Some(row) = ended.and_then(|row| row.lanes.get(lane)) else {
+        return current.states.get(at).map(|state| watched(*state));
+    };
+    let rule = *recording.setup.lanes.get(lane)?;
+    let accumulation = current.plan.microbatches.iter().map(|k| k.facts.index + 1).max()?;
+    Some(match row.outcome {
+        Outcome::NoSupervisedToken | Outcome::Dropped => Progress::LeftOut,
+        Outcome::Applied if exchanged(rule, facts.index, accumulation) => Progress::Reduced,
+        Outcome::Applied | Outcome::NonFiniteGradient | Outcome::Refused(_) | Outcome::Carried => Progress::Done,
+    })
+}
+
+/// Whether a lane's loop exchanges gradients after microbatch `index` or a later one, so that this one's goes with them.
+fn exchanged(rule: LaneRule, index: u32, accumulation: u32) -> bool {
+    let sync = rule.recipe().sync;
+    rule.convention().pass == Pass::Whole || (index..accumulation).any(|later| sync.reduces(later, accumulation))
+}
+
+fn watched(state: CellState) -> Progress {
+    match state {
+        CellState::Waiting => Progress::Waiting,
+        CellState::Forward => Progress::Forward,
+        CellState::Backward => Progress::Backward,
+        CellState::Done => Progress::Done,
+        CellState::Reduced => Progress::Reduced,
+    }
+}
