@@ -45,6 +45,8 @@ struct Replica {
     parameters: Vec<f64>,
     grad: Option<Vec<f64>>,
     optimizer: Optimizer,
+    /// What waits for the end of the group, where moves are summed.
+    moves: Option<Vec<f64>>,
 }
 
 pub(super) struct Lane {
@@ -78,6 +80,7 @@ impl Lane {
             parameters: start.iter().copied().map(f64::from).collect(),
             grad: None,
             optimizer: optimizer(setup.optimizer),
+            moves: None,
         };
         Self {
             convention,
@@ -138,6 +141,14 @@ impl Lane {
                 }
             }
         }
+        for replica in &mut self.replicas {
+            let moves = replica.moves.take().unwrap_or_default();
+            replica
+                .parameters
+                .iter_mut()
+                .zip(moves)
+                .for_each(|(p, moved)| *p += moved);
+        }
         if now.tail == Tail::Carried {
             update.outcome = Outcome::Carried;
             update.norm = self.replicas[0].grad.as_deref().map_or(0.0, norm);
@@ -163,7 +174,7 @@ impl Lane {
         } else {
             Tail::Processed
         };
-        let step_each = self.recipe.step == OptimizerStep::EachMicrobatch;
+        let step_each = self.recipe.step != OptimizerStep::Group;
         let a = match tail {
             _ if step_each => 1,
             Tail::Carried => facts.nominal_accumulation,
@@ -376,8 +387,13 @@ impl Lane {
         if outcome == Outcome::Applied {
             self.counters.applied_updates += 1;
             for replica in &mut self.replicas {
-                if let Some(grad) = &replica.grad {
-                    replica.optimizer.apply(&mut replica.parameters, grad, rate);
+                let Some(grad) = &replica.grad else { continue };
+                let before = replica.parameters.clone();
+                replica.optimizer.apply(&mut replica.parameters, grad, rate);
+                if self.recipe.step == OptimizerStep::MovesSummed {
+                    let after = std::mem::replace(&mut replica.parameters, before);
+                    let moved = after.iter().zip(&replica.parameters).map(|(to, from)| to - from);
+                    add(&mut replica.moves, moved.collect());
                 }
             }
         }
