@@ -187,9 +187,9 @@ fn LossNumber(
                 <strong class="loss-value" aria-hidden="true">
                     {move || value.get()}
                 </strong>
-                {move || followed.get().then(|| view! { <span class="follows">{tr!(store, card.trains_on)}</span> })}
             </span>
             <span class="loss-arithmetic">{text}</span>
+            {move || followed.get().then(|| view! { <span class="follows">{tr!(store, card.trains_on)}</span> })}
         </div>
     }
 }

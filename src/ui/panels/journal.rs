@@ -91,7 +91,8 @@ pub fn JournalPanel() -> impl IntoView {
     let store = use_store();
     let ended = store.ended_in(Turn::Tables);
     let tally = Memo::new(move |before: Option<&Tally>| {
-        ended.track();
+        // Read, not only followed: a memo that nobody reads never looks at what it is made of.
+        ended.get();
         let before = before.cloned().unwrap_or_default();
         store.peek(|lab| {
             lab.recording
