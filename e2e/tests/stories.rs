@@ -1,4 +1,4 @@
-//! Five stories, and how it all looks. Screenshots lie in target/e2e afterwards.
+//! Stories of a visit, and how it all looks. Screenshots lie in target/e2e afterwards.
 
 use std::time::{Duration, Instant};
 
@@ -226,6 +226,97 @@ fn webgpu_computes_what_the_cpu_computes() {
         ensure!(worst <= 1e-4, "losses differ by {worst:.2e}");
         ensure!(rate >= 2.0, "only {rate:.2} applied updates a second");
         Ok(())
+    });
+}
+
+/// Opens one of the closed panels.
+async fn unfold(page: &Page, title: &str) -> Result<(), Trouble> {
+    page.ask(&format!(
+        "for (const fold of document.querySelectorAll('details.fold')) if (fold.querySelector('h2')?.textContent === '{title}') fold.open = true; return null"
+    ))
+    .await
+    .map(drop)
+}
+
+/// The texts of a selector.
+async fn texts(page: &Page, selector: &str) -> Result<Vec<String>, Trouble> {
+    let found = page
+        .ask(&format!(
+            "return [...document.querySelectorAll('{selector}')].map(found => found.innerText)"
+        ))
+        .await?;
+    let texts = found.as_array().into_iter().flatten();
+    Ok(texts.filter_map(|text| text.as_str().map(str::to_owned)).collect())
+}
+
+#[test]
+fn a_loop_that_goes_wrong_shows_where() {
+    story("7-faults", async |page| {
+        page.open(
+            "#v=1&budget=30&lanes=token_weighted,token_weighted%2Bsync_first_microbatch&loss_scale=dynamic&inject_inf=3:1:1",
+        )
+        .await?;
+        page.press("Run").await?;
+        page.until_state("Budget reached", LATER).await?;
+        let reduces = page.compared("All-reduces").await?;
+        ensure!(
+            reduces == ["31", "31"],
+            "one all-reduce an attempt was made in each lane: {reduces:?}"
+        );
+        let attempts = page.compared("Update attempts").await?;
+        ensure!(attempts == ["31", "31"], "the infinity costs one attempt: {attempts:?}");
+        let replicas = page.compared("Replicas").await?;
+        ensure!(
+            replicas.len() == 2 && replicas[0] == "in step" && replicas[1].starts_with("apart by up to"),
+            "an exchange after the first microbatch parts the replicas, and only it: {replicas:?}"
+        );
+
+        unfold(page, "All conventions at this point").await?;
+        page.press("Compare all conventions here").await?;
+        page.until(
+            "the probe",
+            LATER,
+            "return document.querySelectorAll('.probe tbody tr').length >= 16",
+        )
+        .await?;
+        let rows = texts(page, ".probe tbody tr").await?;
+        let right = rows.iter().filter(|row| row.contains("right")).count();
+        ensure!(right == 2, "two conventions of the table are right: {rows:?}");
+
+        unfold(page, "Pre-flight check").await?;
+        page.press("Check before a campaign").await?;
+        page.until(
+            "the check",
+            LATER,
+            "return document.querySelectorAll('.preflight tbody tr').length > 0",
+        )
+        .await?;
+        let failed = texts(page, ".preflight [data-passed=no]").await?;
+        ensure!(
+            failed
+                .iter()
+                .any(|row| row.starts_with("FAIL") && row.contains("Largest difference between replicas")),
+            "the check does not see that the replicas part: {failed:?}"
+        );
+        ensure!(
+            failed.iter().all(|row| row.contains("Synchronised on the first")),
+            "the right lane fails: {failed:?}"
+        );
+
+        unfold(page, "Largest m that fits").await?;
+        page.press("Find the largest m").await?;
+        page.until(
+            "the largest m",
+            LATER,
+            "return [...document.querySelectorAll('button')].some(button => button.textContent === 'Put m and A into the form')",
+        )
+        .await?;
+        for panel in ["Loss scale", "Communication, clipping and the log", "Memory"] {
+            unfold(page, panel).await?;
+        }
+        let text = texts(page, ".journal-panel").await?.concat();
+        ensure!(text.contains("31"), "the journal does not count its groups: {text}");
+        page.screenshot("7-faults").await
     });
 }
 
