@@ -232,7 +232,7 @@ fn webgpu_computes_what_the_cpu_computes() {
 /// Opens one of the closed panels.
 async fn unfold(page: &Page, title: &str) -> Result<(), Trouble> {
     page.ask(&format!(
-        "for (const fold of document.querySelectorAll('details.fold')) if (fold.querySelector('h2')?.textContent === '{title}') fold.open = true; return null"
+        "for (const fold of document.querySelectorAll('.fold details')) if (fold.querySelector('h2')?.textContent === '{title}') fold.open = true; return null"
     ))
     .await
     .map(drop)
@@ -258,6 +258,8 @@ fn a_loop_that_goes_wrong_shows_where() {
         .await?;
         page.press("Run").await?;
         page.until_state("Budget reached", LATER).await?;
+        // The tables are drawn a moment after the run's last news.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         let reduces = page.compared("All-reduces").await?;
         ensure!(
             reduces == ["31", "31"],
