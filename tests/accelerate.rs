@@ -142,8 +142,9 @@ fn the_engine_computes_what_is_published() {
             peak: RATE,
             warmup: 0,
             total: 1,
+            start: microbatch_lab::batch::schedule::WarmupStart::default(),
         },
-        lanes: PUBLISHED.iter().map(|row| row.convention).collect(),
+        lanes: PUBLISHED.iter().map(|row| row.convention.into()).collect(),
         budget: Budget {
             unit: Unit::AppliedUpdates,
             amount: 1,

@@ -1,87 +1,107 @@
-//! Every golden gradient twice: by the f64 oracle at 1e-12, and by the engine on the CPU device in f32 at 1e-6, both as the relative L2
-//! error of the whole gradient. The engine computes it on its own way: lane, replicas, coefficients, reduction.
+//! Every golden by the engine on the CPU device in f32, at 1e-6 relative L2 of a whole gradient or parameter set, and exactly where it is
+//! a sequence of scales, rates or counts. Every right or wrong variant is a convention and loop of the lab, run by a session.
 //!
-//! `GOLDEN_DIR=<folder> cargo test --features engine --test goldens` runs whatever grad_case files lie there.
+//! `GOLDEN_DIR=<folder> cargo test --features engine --test goldens` runs whatever files lie there.
 #![cfg(all(not(target_arch = "wasm32"), feature = "engine"))]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     reason = "a broken premise must fail its test at once"
 )]
+#![allow(clippy::float_cmp, reason = "rates and scales are exact")]
 
 #[path = "support/on_device.rs"]
 mod on_device;
+#[path = "support/on_device_kinds.rs"]
+mod on_device_kinds;
+#[path = "goldens/plans.rs"]
+mod plans;
+#[path = "goldens/replicas.rs"]
+mod replicas;
+#[path = "goldens/scaler.rs"]
+mod scaler;
 mod support;
+#[path = "goldens/updates.rs"]
+mod updates;
 
-use microbatch_lab::{
-    batch::{
-        Convention, GroupLoss, PaddedBatch,
-        oracle::{Contribution, combine, mlp_gradient, relative_l2, token_weights},
-    },
-    engine::Device,
-};
-use support::golden::{self, Case, Golden, Group, list, number, numbers};
+use microbatch_lab::{batch::GroupLoss, engine::Device};
+use on_device::{Data, Ended, Loop};
+use support::golden::{self, list, number, numbers};
 
-/// float64 against float64: only the order of summation differs.
-const ORACLE: f64 = 1e-12;
 /// float32 against float64.
-const ENGINE: f64 = 1e-6;
+const TOLERANCE: f64 = 1e-6;
+
+/// The kinds of golden that a test here reads.
+const KINDS: &[&str] = &[
+    "batchnorm",
+    "clipping",
+    "ddp_no_sync",
+    "factorization",
+    "grad_case",
+    "grad_scaler",
+    "lr_schedule",
+    "optax_multisteps",
+    "optimizer",
+    "partial_group",
+    "seed_example",
+    "zero_grad",
+    "zero_tokens",
+];
 
 #[test]
-fn every_golden_gradient() {
-    let device = Device::flex();
-    let mut compared = 0;
-    for golden in golden::of_kind("grad_case") {
-        let network = golden.network();
-        let case = Case::of(&golden);
-        for (name, expected) in golden.outputs()["variants"].as_object().expect("variants") {
-            let what = format!("{} {name}", golden.name);
-            let (id, layout) = golden::variant(name);
-            let (convention, group) = (Convention::of(id), case.laid_out(layout));
-            let expected = network.flat(&expected["grad"]);
-
-            let by_oracle = oracle(&network, convention, &group);
-            let error = relative_l2(&combine(convention, &group.facts, &by_oracle), &expected);
-            assert!(error <= ORACLE, "{what}, oracle: relative L2 {error:e}");
-
-            let (gradient, sums) = pollster::block_on(on_device::gradient(&device, &network, convention, &group));
-            let error = relative_l2(&gradient, &expected);
-            assert!(error <= ENGINE, "{what}, engine: relative L2 {error:e}");
-            plain_sums(&golden, &group, &sums, &what);
-            compared += 1;
-        }
-    }
-    assert!(compared > 0, "no variant was compared");
-}
-
-fn oracle(network: &golden::Network, convention: &Convention, group: &Group) -> Vec<Contribution> {
-    let one = |batch: &PaddedBatch| {
-        let weights = token_weights(convention.token_weights, batch);
-        let (losses, gradient) = mlp_gradient(
-            network.shape,
-            &network.parameters,
-            &batch.tokens,
-            &batch.labels,
-            &weights,
+fn every_golden_is_of_a_known_kind() {
+    for golden in golden::all() {
+        assert!(
+            KINDS.contains(&golden.kind.as_str()),
+            "{} is of unknown kind {}",
+            golden.name,
+            golden.kind
         );
-        Contribution {
-            loss_sum: losses.sum,
-            gradient,
-        }
-    };
-    group.batches.iter().map(one).collect()
+    }
 }
 
-/// However a convention weighs the tokens, the engine reports the plain sums.
-fn plain_sums(golden: &Golden, group: &Group, sums: &[f64], what: &str) {
-    let microbatches = list(&golden.outputs()["microbatches"]).iter().flat_map(list);
-    let expected: f64 = microbatches.map(|k| number(&k["loss_sum"])).sum();
-    let ours: f64 = sums.iter().sum();
-    assert_eq!(sums.len(), group.batches.len(), "{what}");
-    assert!(
-        (ours - expected).abs() <= ENGINE * expected,
-        "{what}: loss sum {ours} against {expected}"
-    );
+fn run(network: &golden::Network, data: &Data, how: &Loop, groups: usize) -> Vec<Ended> {
+    pollster::block_on(on_device::run(&Device::flex(), network, data, how, groups))
+}
+
+#[test]
+fn grad_cases() {
+    let device = Device::flex();
+    for golden in golden::of_kind("grad_case") {
+        let compared = pollster::block_on(on_device_kinds::grad_case(
+            &device,
+            &golden,
+            &golden.network(),
+            TOLERANCE,
+        ));
+        assert!(compared > 0, "{}", golden.name);
+    }
+}
+
+#[test]
+fn optimizers() {
+    let device = Device::flex();
+    for golden in golden::of_kind("optimizer") {
+        pollster::block_on(on_device_kinds::optimizers(
+            &device,
+            &golden,
+            &golden.network(),
+            TOLERANCE,
+        ));
+    }
+}
+
+#[test]
+fn clipping() {
+    let device = Device::flex();
+    for golden in golden::of_kind("clipping") {
+        pollster::block_on(on_device_kinds::clipping(
+            &device,
+            &golden,
+            &golden.network(),
+            TOLERANCE,
+        ));
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// torch's guard against a norm of zero.
-const EPSILON: f64 = 1e-6;
+pub const EPSILON: f64 = 1e-6;
 
 /// What every gradient is multiplied by: min(1, max_norm / (norm + 1e-6)).
 ///

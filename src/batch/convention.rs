@@ -105,6 +105,11 @@ impl Convention {
         }
     }
 
+    /// Whether microbatch `k` has no supervised token and its loss is divided by just that number: a mean over nothing.
+    pub fn is_mean_of_none(&self, group: &GroupFacts, k: &MicrobatchFacts) -> bool {
+        k.supervised == 0 && !(self.loss_factor)(group, k).is_finite()
+    }
+
     /// What the accumulated gradient of a replica is multiplied by afterwards.
     pub fn after_factor(&self, group: &GroupFacts) -> f64 {
         (self.after_factor)(group)

@@ -70,6 +70,17 @@ impl GroupFacts {
         self.on(replica).count() as u64
     }
 
+    /// Microbatches of the replica that has most: A, or less in a partial group.
+    pub fn accumulation(&self) -> u32 {
+        self.microbatches.iter().map(|k| k.index + 1).max().unwrap_or(0)
+    }
+
+    /// Whether, in the order of work, every replica is done with its microbatch of this index once `k` is.
+    pub fn closes_index(&self, k: &MicrobatchFacts) -> bool {
+        let last = self.microbatches.iter().rev().find(|other| other.index == k.index);
+        last.is_some_and(|last| last.replica == k.replica)
+    }
+
     /// Whether no later microbatch of the same replica follows in this group.
     pub fn is_last_on_replica(&self, k: &MicrobatchFacts) -> bool {
         self.on(k.replica).all(|other| other.index <= k.index)
@@ -77,5 +88,32 @@ impl GroupFacts {
 
     fn on(&self, replica: u32) -> impl Iterator<Item = &MicrobatchFacts> {
         self.microbatches.iter().filter(move |k| k.replica == replica)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_closes_with_its_last_replica() {
+        let k = |replica, index| MicrobatchFacts {
+            replica,
+            index,
+            examples: 1,
+            scored_examples: 1,
+            supervised: 1,
+            positions: 1,
+            unpadded: 1,
+        };
+        // A partial group: replica 1 has no second microbatch.
+        let group = GroupFacts {
+            replicas: 2,
+            nominal_accumulation: 3,
+            microbatches: vec![k(0, 0), k(1, 0), k(0, 1)],
+        };
+        let closes: Vec<bool> = group.microbatches.iter().map(|k| group.closes_index(k)).collect();
+        assert_eq!(closes, [false, true, true]);
+        assert_eq!(group.accumulation(), 2);
     }
 }

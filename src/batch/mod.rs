@@ -10,6 +10,7 @@ pub mod example;
 pub mod facts;
 pub mod fault;
 pub mod lane_rule;
+pub mod logged;
 pub mod losses;
 pub mod no_sync;
 pub mod oracle;

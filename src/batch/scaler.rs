@@ -131,6 +131,24 @@ impl Scaler {
         Ok(())
     }
 
+    /// What a loop asks at the end of a group: unscale, step, update. `unscales` is how often it divides by the scale. Where it is
+    /// refused, the scale stays as it was.
+    pub fn attempt(&mut self, finite: bool, unscales: u32) -> Result<Attempt, ScalerError> {
+        let mut asked = self.clone();
+        for _ in 0..unscales.max(1) {
+            asked.unscale(finite)?;
+        }
+        let attempt = asked.step()?;
+        asked.update()?;
+        *self = asked;
+        Ok(attempt)
+    }
+
+    /// What the scale is multiplied by to grow.
+    pub fn growth_factor(&self) -> f64 {
+        self.config.growth_factor
+    }
+
     fn times(&self, factor: f64) -> f32 {
         #[expect(clippy::cast_possible_truncation, reason = "torch rounds the scale to f32")]
         let scale = (self.scale() * factor) as f32;
@@ -152,6 +170,28 @@ pub enum ScaleInGroup {
 }
 
 impl ScaleInGroup {
+    /// What the loss of microbatch `index` (from 0) is multiplied by, in a group that began with `scale`.
+    pub fn of_loss(self, index: u32, scale: f64, growth_factor: f64) -> f64 {
+        match self {
+            Self::GrownAfterFirst if index > 0 => scale * growth_factor,
+            _ => scale,
+        }
+    }
+
+    /// What `.grad` is divided by as soon as microbatch `index` is accumulated, inside the group; `None` for not at all.
+    pub fn divided_after(self, index: u32, scale: f64) -> Option<f64> {
+        (self == Self::UnscaledAfterFirst && index == 0).then_some(scale)
+    }
+
+    /// What `.grad` is divided by at the end of the group.
+    pub fn divided_at_end(self, scale: f64, growth_factor: f64) -> f64 {
+        match self {
+            Self::Held => scale,
+            Self::GrownAfterFirst => scale * growth_factor,
+            Self::UnscaledAfterFirst => 1.0,
+        }
+    }
+
     /// What remains as a factor of the gradient of microbatch `index` (from 0) once the group's gradient counts as unscaled.
     pub fn remaining(self, index: u32, scale: f64, growth_factor: f64) -> f64 {
         match self {
@@ -159,5 +199,45 @@ impl ScaleInGroup {
             Self::UnscaledAfterFirst if index > 0 => scale,
             _ => 1.0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_remains_is_what_was_multiplied_over_what_was_divided() {
+        let (scale, growth) = (8.0, 2.0);
+        for way in [
+            ScaleInGroup::Held,
+            ScaleInGroup::GrownAfterFirst,
+            ScaleInGroup::UnscaledAfterFirst,
+        ] {
+            for index in 0..3 {
+                // A division inside the group reaches what was accumulated until then.
+                let inside: f64 = (index..3).filter_map(|at| way.divided_after(at, scale)).product();
+                let left = way.of_loss(index, scale, growth) / inside / way.divided_at_end(scale, growth);
+                let expected = way.remaining(index, scale, growth);
+                assert!((left - expected).abs() < 1e-15, "{way:?} {index}: {left} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refused_attempt_leaves_the_scale_alone() {
+        let mut scaler = Scaler::new(ScalerConfig {
+            init_scale: 4.0,
+            growth_factor: 2.0,
+            backoff_factor: 0.5,
+            growth_interval: 1,
+        });
+        let before = scaler.clone();
+        assert_eq!(scaler.attempt(true, 2), Err(ScalerError::AlreadyUnscaled));
+        assert_eq!(scaler, before);
+        assert_eq!(scaler.attempt(true, 1), Ok(Attempt::Apply));
+        assert_eq!(scaler.scale().to_bits(), 8.0f64.to_bits());
+        assert_eq!(scaler.attempt(false, 1), Ok(Attempt::Skip));
+        assert_eq!(scaler.scale().to_bits(), 4.0f64.to_bits());
     }
 }

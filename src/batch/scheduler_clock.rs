@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::schedule::Schedule;
+use super::{
+    counters::{Counters, Unit},
+    schedule::Schedule,
+};
 
 /// When `scheduler.step()` is called. Only [`Self::AppliedUpdate`] is right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +45,29 @@ impl SchedulerStep {
     }
 }
 
+/// What steps a lane's schedule: the unit that the setup declares, or the fault of its loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// What the setup declares.
+    pub unit: Unit,
+    /// What the loop does instead.
+    pub fault: Option<SchedulerStep>,
+}
+
+impl Clock {
+    /// The scheduler's steps when a group's update reads its rate. `before` are the counts before the group, `microbatches` among
+    /// them those of one replica, as a loop counts its own; `accumulation` is A of the group.
+    pub fn steps(self, before: &Counters, accumulation: u32) -> u64 {
+        let done = Done {
+            applied: before.applied_updates,
+            attempts: before.update_attempts,
+            microbatches: before.microbatches,
+        };
+        self.fault
+            .map_or_else(|| before.get(self.unit), |step| step.steps(done, accumulation))
+    }
+}
+
 impl Schedule {
     /// The same schedule with warm-up and total written in microbatches of A an update: right only if it is stepped by them.
     #[must_use]
@@ -51,6 +77,38 @@ impl Schedule {
             warmup: scaled(self.warmup),
             total: scaled(self.total),
             ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_follows_the_setup_unless_the_loop_does_not() {
+        let before = Counters {
+            microbatches: 8,
+            update_attempts: 3,
+            applied_updates: 2,
+            examples: 32,
+            supervised_tokens: 100,
+            ..Counters::default()
+        };
+        let steps = |unit, fault| Clock { unit, fault }.steps(&before, 4);
+        let units = [
+            (Unit::AppliedUpdates, 2),
+            (Unit::UpdateAttempts, 3),
+            (Unit::Microbatches, 8),
+            (Unit::Examples, 32),
+            (Unit::SupervisedTokens, 100),
+        ];
+        for (unit, expected) in units {
+            assert_eq!(steps(unit, None), expected);
+            assert_eq!(steps(unit, Some(SchedulerStep::Attempt)), 3);
+            assert_eq!(steps(unit, Some(SchedulerStep::Microbatch)), 11);
+            assert_eq!(steps(unit, Some(SchedulerStep::BeforeUpdate)), 3);
+            assert_eq!(steps(unit, Some(SchedulerStep::AppliedUpdate)), 2);
         }
     }
 }

@@ -3,19 +3,26 @@
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{Device, lane::Lane, microbatch::Microbatch, model::Network, readback::Readback};
+use super::{
+    Device,
+    lane::{Lane, Settings},
+    microbatch::Microbatch,
+    model::Network,
+    readback::Readback,
+};
 use crate::{
     batch::{
-        Convention, ConventionId, Example, ExampleId, GroupPlan, IGNORE_INDEX, LastGroup, PaddedBatch, Schedule,
-        ScheduleShape, Sharding, Split,
+        Convention, ConventionId, Example, ExampleId, GroupPlan, IGNORE_INDEX, LastGroup, PaddedBatch, Recipe,
+        Schedule, ScheduleShape, Sharding, Split, Unit,
         oracle::{
             Contribution, MlpShape, TransformerShape, combine, mlp_gradient, relative_l2, token_cross_entropy,
             token_weights, transformer_gradient,
         },
         plan::{EpochStart, plan_epoch},
+        schedule::WarmupStart,
     },
     protocol::{Fault, SelfCheck},
-    setup::Optimizer,
+    setup::{Optimizer, Precision},
 };
 
 /// Room for a GPU's fast tanh and exp; a wrong kernel misses it by far.
@@ -94,9 +101,19 @@ async fn errors_of(
         peak: 0.1,
         warmup: 0,
         total: 1,
+        start: WarmupStart::default(),
     };
-    let rule = Optimizer::Sgd { momentum: 0.0 };
-    let mut lane = Lane::new(convention, network, &start, group.replicas, rule, schedule);
+    let settings = Settings {
+        accumulation: group.nominal_accumulation,
+        optimizer: Optimizer::Sgd { momentum: 0.0 },
+        schedule,
+        schedule_unit: Unit::AppliedUpdates,
+        clip_norm: None,
+        loss_scale: None,
+        precision: Precision::F32,
+        inject_inf: Vec::new(),
+    };
+    let mut lane = Lane::new(convention, Recipe::default(), network, &start, group.replicas, settings);
     let microbatches: Vec<Microbatch> = group
         .microbatches
         .iter()

@@ -32,6 +32,16 @@ pub fn loss(logits: Tensor<2>, microbatch: &Microbatch, weights: TokenWeights) -
     }
 }
 
+/// `(loss * mask).sum() / mask.sum()` where the mask is empty: the weight of every position is 0 / 0. The sum stays 0.
+pub fn mean_of_nothing(logits: Tensor<2>, microbatch: &Microbatch) -> Loss {
+    let targets = &microbatch.targets;
+    let weights = targets.scored.clone() / targets.scored.clone().sum();
+    Loss {
+        sum: totals(logits.clone().without_autodiff(), targets, targets.scored.clone()),
+        objective: totals(logits, targets, weights),
+    }
+}
+
 /// `[sum of weight x loss, count of scored positions]`: the kernel where there is one, its twin elsewhere.
 fn totals(logits: Tensor<2>, targets: &Targets, weights: Tensor<1>) -> Tensor<1> {
     #[cfg(feature = "gpu")]

@@ -8,6 +8,7 @@
 
 pub mod check;
 pub mod checksum;
+pub mod clip;
 pub mod device;
 pub mod gradient;
 pub mod init;
@@ -22,6 +23,7 @@ pub mod readback;
 pub mod replica;
 pub mod session;
 pub mod start;
+pub mod update;
 pub mod warm_up;
 
 pub use burn::tensor::Device;

@@ -2,7 +2,7 @@
 
 use microbatch_lab::{
     batch::{
-        Convention, Example, GroupPlan, PaddedBatch, Pass, epoch_order,
+        Convention, Example, GroupPlan, LaneRule, PaddedBatch, Pass, epoch_order,
         oracle::{
             AdamW, Contribution, Optimizer, Sgd, combine, mlp_gradient, norm, token_weights, transformer_gradient,
         },
@@ -34,8 +34,8 @@ pub(crate) fn train(
     start: &[f32],
     groups: usize,
 ) -> Vec<Vec<Step>> {
-    let lane = |&id: &_| Lane {
-        convention: Convention::of(id),
+    let lane = |rule: &LaneRule| Lane {
+        convention: rule.convention(),
         parameters: start.iter().copied().map(f64::from).collect(),
         optimizer: optimizer(setup.optimizer),
         applied: 0,

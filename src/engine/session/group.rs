@@ -1,22 +1,22 @@
-//! A group in progress: which microbatch is next, and how it ends.
+//! A group in progress: which microbatch is next, and who works on it.
 
-use super::report::{Numbers, Slots, answer, ask, group_loss, parameter_distance};
+use super::ending::Early;
 use crate::{
-    batch::{Example, ExampleId, GroupFacts, GroupPlan, MicrobatchPlan, PaddedBatch, Pass},
+    batch::{Example, ExampleId, GroupFacts, GroupPlan, MicrobatchPlan, PaddedBatch, Pass, recipe::Tail},
     engine::{
         Device,
         checksum::fnv1a,
-        lane::{Attempt, Lane, Reduced},
+        lane::Lane,
         microbatch::Microbatch,
         readback::{Readback, Slot},
     },
-    protocol::{CellState, Fault, GroupRow, LaneRow, MicrobatchRow, Outcome, ReplicaSpread, Watched},
+    protocol::{CellState, Fault, MicrobatchRow, Watched},
 };
 
 /// A group as one kind of lane goes through it.
-struct View {
-    plan: GroupPlan,
-    facts: GroupFacts,
+pub(super) struct View {
+    pub(super) plan: GroupPlan,
+    pub(super) facts: GroupFacts,
 }
 
 impl View {
@@ -30,10 +30,12 @@ impl View {
 
 /// A group between [`super::Advance::Began`] and [`super::Advance::Updated`].
 pub(super) struct Group {
-    split: View,
+    pub(super) split: View,
     /// The same examples in one pass.
     whole: View,
-    dropped: Vec<ExampleId>,
+    pub(super) dropped: Vec<ExampleId>,
+    /// What each lane's updates inside the group came to.
+    pub(super) early: Vec<Early>,
     /// Microbatches done.
     done: usize,
     /// A watched microbatch has had its forward and waits for its backward.
@@ -50,12 +52,14 @@ struct WatchSlots {
 }
 
 impl Group {
-    pub(super) fn new(plan: GroupPlan, dropped: Vec<ExampleId>, examples: &[Example]) -> Self {
+    pub(super) fn new(plan: GroupPlan, dropped: Vec<ExampleId>, examples: &[Example], lanes: &mut [Lane]) -> Self {
+        lanes.iter_mut().for_each(|lane| lane.begin(&plan));
         let whole = View::new(plan.whole(examples));
         Self {
             split: View::new(plan),
             whole,
             dropped,
+            early: lanes.iter().map(|_| Early::default()).collect(),
             done: 0,
             halfway: false,
         }
@@ -108,19 +112,31 @@ impl Group {
         } else {
             Vec::new()
         };
-        for lane in &mut *lanes {
+        let mut stepping = Vec::new();
+        for (index, lane) in lanes.iter_mut().enumerate() {
             if let Some((plan, facts)) = self.work_of(lane) {
-                lane.backward(plan, facts);
+                if lane.backward(plan, facts) {
+                    stepping.push(index);
+                }
                 lane.counters.unique_examples = unique;
             }
         }
         let values = readback.read().await?;
-        let watched = slots.iter().zip(lanes.iter()).map(|(slots, lane)| Watched {
-            loss_sum: slots.works.then(|| slots.sum.map_or(0.0, |slot| values.one(slot))),
-            checksum: fnv1a(values.of(slots.parameters)),
-            counters: lane.counters,
-        });
-        let row = row(CellState::Done, watched.collect());
+        self.step_inside(lanes, &stepping).await?;
+        let row = MicrobatchRow {
+            group: self.split.plan.number,
+            cell,
+            state: CellState::Done,
+            lanes: slots
+                .iter()
+                .zip(lanes.iter())
+                .map(|(slots, lane)| Watched {
+                    loss_sum: slots.works.then(|| slots.sum.map_or(0.0, |slot| values.one(slot))),
+                    checksum: fnv1a(values.of(slots.parameters)),
+                    counters: lane.counters,
+                })
+                .collect(),
+        };
         self.halfway = false;
         self.done += 1;
         Ok(row)
@@ -136,16 +152,20 @@ impl Group {
         }
     }
 
-    fn view(&self, lane: &Lane) -> &View {
+    pub(super) fn view(&self, lane: &Lane) -> &View {
         match lane.convention.pass {
             Pass::AsSplit => &self.split,
             Pass::Whole => &self.whole,
         }
     }
 
-    /// What `lane` does on the present microbatch: a lane that takes the whole group in one pass works on the last one only.
+    /// What `lane` does on the present microbatch: a lane that takes the whole group in one pass works on the last one only, one that
+    /// drops the group on none.
     fn work_of(&self, lane: &Lane) -> Option<(&MicrobatchPlan, &GroupFacts)> {
         let view = self.view(lane);
+        if lane.tail(&view.plan) == Tail::Dropped {
+            return None;
+        }
         let plan = match lane.convention.pass {
             Pass::AsSplit => view.plan.microbatches.get(self.done),
             Pass::Whole if self.done + 1 == self.split.plan.microbatches.len() => view.plan.microbatches.first(),
@@ -158,124 +178,12 @@ impl Group {
         // Each kind of lane has its own padded batch; lanes of one kind share it.
         let mut made: [Option<Microbatch>; 2] = [None, None];
         for lane in lanes {
-            let Some((plan, _)) = self.work_of(lane) else { continue };
+            let Some((plan, facts)) = self.work_of(lane) else {
+                continue;
+            };
             let slot = &mut made[usize::from(lane.convention.pass == Pass::Whole)];
             let microbatch = slot.get_or_insert_with(|| Microbatch::new(device, PaddedBatch::of(examples, &plan.ids)));
-            lane.forward(plan, microbatch);
+            lane.forward(plan, facts, microbatch);
         }
-    }
-
-    /// Reduces, updates, and reads everything back at once. `unique` is how many different examples the run has met.
-    pub(super) async fn end(self, lanes: &mut [Lane], unique: u64, whole: bool) -> Result<GroupRow, Fault> {
-        for lane in &mut *lanes {
-            lane.counters.unique_examples = unique;
-        }
-        let rows = if self.plan().supervised() == 0 {
-            lanes.iter_mut().map(|lane| self.skip(lane)).collect()
-        } else {
-            self.update(lanes, whole).await?
-        };
-        Ok(GroupRow {
-            plan: self.split.plan,
-            dropped: self.dropped,
-            lanes: rows,
-            elapsed_ms: 0.0,
-            memory: None,
-        })
-    }
-
-    fn skip(&self, lane: &mut Lane) -> LaneRow {
-        let view = self.view(lane);
-        view.plan.microbatches.iter().for_each(|plan| lane.count_examples(plan));
-        let rate = lane.skip();
-        let loss_sums = vec![0.0; view.plan.microbatches.len()];
-        LaneRow {
-            outcome: Outcome::NoSupervisedToken,
-            loss: group_loss(&view.plan, &loss_sums),
-            loss_sums,
-            // Nothing was computed.
-            logged_loss: f64::NAN,
-            gradient_norm: f64::NAN,
-            clip_norms: Vec::new(),
-            scale: None,
-            batch_norm: None,
-            rate,
-            counters: lane.counters,
-            checksums: None,
-            apart: None,
-            replicas: ReplicaSpread::InStep,
-        }
-    }
-
-    async fn update(&self, lanes: &mut [Lane], whole: bool) -> Result<Vec<LaneRow>, Fault> {
-        let reduced: Vec<Reduced> = lanes.iter_mut().map(Lane::reduce).collect();
-        let attempts: Vec<Attempt> = lanes
-            .iter_mut()
-            .zip(&reduced)
-            .map(|(l, r)| l.attempt(&r.gradient))
-            .collect();
-        let mut readback = Readback::default();
-        let first = || lanes.first().zip(reduced.first());
-        let asked = lanes.iter().zip(&reduced).enumerate();
-        let slots: Vec<Slots> = asked
-            .map(|(i, (lane, reduced))| ask(&mut readback, lane, reduced, first().filter(|_| i > 0), whole))
-            .collect();
-        let values = readback.read().await?;
-        let mut numbers: Vec<Numbers> = Vec::new();
-        for (slots_of_lane, reduced) in slots.iter().zip(&reduced) {
-            let first = slots.first().zip(numbers.first().map(|first| first.gradient_norm));
-            numbers.push(answer(&values, slots_of_lane, reduced, first).await?);
-        }
-        self.settle(lanes, attempts, numbers).await
-    }
-
-    /// Takes back what was not finite, and writes the rows.
-    async fn settle(
-        &self,
-        lanes: &mut [Lane],
-        attempts: Vec<Attempt>,
-        mut numbers: Vec<Numbers>,
-    ) -> Result<Vec<LaneRow>, Fault> {
-        let rates: Vec<f64> = attempts.iter().map(|attempt| attempt.rate).collect();
-        let mut taken_back = false;
-        for ((lane, attempt), numbers) in lanes.iter_mut().zip(attempts).zip(&mut numbers) {
-            if !numbers.finite {
-                lane.take_back(attempt);
-                taken_back = true;
-                numbers.checksums = numbers.checksums.map(|[first, last, _]| [first, last, last]);
-            }
-        }
-        if taken_back {
-            let (first, others) = (lanes.first(), lanes.iter().zip(&mut numbers).skip(1));
-            for (lane, numbers) in others {
-                if let Some((first, apart)) = first.zip(numbers.apart.as_mut()) {
-                    apart.parameter_distance = parameter_distance(lane, first).await?;
-                }
-            }
-        }
-        let rows = lanes
-            .iter()
-            .zip(numbers)
-            .zip(rates)
-            .map(|((lane, numbers), rate)| LaneRow {
-                outcome: if numbers.finite {
-                    Outcome::Applied
-                } else {
-                    Outcome::NonFiniteGradient
-                },
-                loss: group_loss(&self.view(lane).plan, &numbers.loss_sums),
-                loss_sums: numbers.loss_sums,
-                logged_loss: f64::NAN,
-                gradient_norm: numbers.gradient_norm,
-                clip_norms: Vec::new(),
-                scale: None,
-                batch_norm: None,
-                rate,
-                counters: lane.counters,
-                checksums: numbers.checksums,
-                apart: numbers.apart,
-                replicas: numbers.replicas,
-            });
-        Ok(rows.collect())
     }
 }

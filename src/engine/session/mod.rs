@@ -1,5 +1,6 @@
 //! One run: its lanes, what comes next, and what it reports.
 
+mod ending;
 mod epochs;
 mod group;
 mod report;
@@ -9,9 +10,14 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{Device, init, lane::Lane, model::Network, readback::Readback};
+use super::{
+    Device, init,
+    lane::{Lane, Settings},
+    model::Network,
+    readback::Readback,
+};
 use crate::{
-    batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass},
+    batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass, Recipe},
     data::{Corpus, DataError},
     protocol::{Fault, GroupRow, MicrobatchRow, Outcome, RunFacts},
     setup::{Budget, Setup},
@@ -54,6 +60,15 @@ pub struct Session {
     barren: u64,
 }
 
+/// What one replica holds, flat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplicaValues {
+    /// Its parameters.
+    pub parameters: Vec<f32>,
+    /// What its optimizer was given last: reduced, unscaled and clipped as its loop does it. Empty unless gradients are kept.
+    pub stepped: Vec<f32>,
+}
+
 /// Which example IDs a run has met.
 struct Seen {
     met: Vec<bool>,
@@ -86,7 +101,14 @@ impl Session {
                 Pass::AsSplit => setup.split.replicas.get(),
                 Pass::Whole => 1,
             };
-            Lane::new(convention, network, &start, replicas, setup.optimizer, setup.schedule)
+            Lane::new(
+                convention,
+                rule.recipe(),
+                network,
+                &start,
+                replicas,
+                Settings::of(setup),
+            )
         };
         let lanes: Vec<Lane> = setup.lanes.iter().map(lane).collect();
         let examples: Arc<[Example]> = examples.into();
@@ -163,6 +185,34 @@ impl Session {
         self.lanes.iter_mut().for_each(Lane::compute_replicas_apart);
     }
 
+    /// Gives a lane a loop that no fault names. Before its first group.
+    pub fn set_recipe(&mut self, lane: usize, recipe: Recipe) {
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            lane.recipe = recipe;
+        }
+    }
+
+    /// From here on what each replica's optimizer is given is kept for [`Self::replicas`].
+    pub fn keep_gradients(&mut self) {
+        self.lanes.iter_mut().for_each(Lane::keep_gradients);
+    }
+
+    /// What each replica of a lane holds; empty for a lane that there is not.
+    pub async fn replicas(&self, lane: usize) -> Result<Vec<ReplicaValues>, Fault> {
+        let Some(lane) = self.lanes.get(lane) else {
+            return Ok(Vec::new());
+        };
+        let mut readback = Readback::default();
+        let parameters: Vec<_> = lane.replicas().all_parameters().map(|p| readback.add(p)).collect();
+        let gradients: Vec<_> = lane.kept_gradients().iter().map(|g| readback.add(g)).collect();
+        let values = readback.read().await?;
+        let one = |(i, parameters)| ReplicaValues {
+            parameters: values.of(parameters).to_vec(),
+            stepped: gradients.get(i).map_or_else(Vec::new, |&slot| values.of(slot).to_vec()),
+        };
+        Ok(parameters.into_iter().enumerate().map(one).collect())
+    }
+
     /// Sums norms and distances up on the device even where parameters are few, as runs beyond [`READ_WHOLE`] do.
     pub fn sum_on_device(&mut self) {
         self.whole = false;
@@ -212,7 +262,12 @@ impl Session {
             return Ok(Advance::Finished);
         };
         let plan = next.plan.clone();
-        self.group = Some(Box::new(Group::new(next.plan, next.dropped, &self.examples)));
+        self.group = Some(Box::new(Group::new(
+            next.plan,
+            next.dropped,
+            &self.examples,
+            &mut self.lanes,
+        )));
         Ok(Advance::Began(plan))
     }
 }

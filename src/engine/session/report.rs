@@ -9,8 +9,9 @@ use crate::{
     },
     engine::{
         checksum::fnv1a,
-        lane::{Lane, Reduced},
+        lane::Lane,
         readback::{Readback, Slot, Values, read},
+        update::Reduced,
     },
     protocol::{Apart, Fault, ReplicaSpread},
 };
@@ -22,6 +23,10 @@ pub const READ_WHOLE: usize = 262_144;
 /// Where one lane's numbers will stand.
 pub(super) struct Slots {
     sums: Vec<Option<Slot>>,
+    weighted: Vec<Option<Slot>>,
+    norms: Vec<Slot>,
+    /// Squared norms of other replicas' gradients.
+    others: Vec<Slot>,
     vectors: Vectors,
     spread: Option<Slot>,
 }
@@ -42,11 +47,28 @@ enum Vectors {
 /// One lane's numbers.
 pub(super) struct Numbers {
     pub(super) loss_sums: Vec<f64>,
+    /// Where the convention weighs tokens in a way of its own.
+    pub(super) weighted_sums: Option<Vec<f64>>,
+    pub(super) clip_norms: Vec<f64>,
     pub(super) gradient_norm: f64,
+    /// Of every replica's gradient.
     pub(super) finite: bool,
     pub(super) checksums: Option<[u64; 3]>,
     pub(super) apart: Option<Apart>,
     pub(super) replicas: ReplicaSpread,
+}
+
+impl Numbers {
+    /// The parameters after the group are those before its last update.
+    pub(super) fn stood_still(&mut self) {
+        self.checksums = self.checksums.map(|[first, last, _]| [first, last, last]);
+    }
+
+    /// Nothing was computed: no loss, no gradient.
+    pub(super) fn computed_nothing(&mut self) {
+        self.loss_sums.clear();
+        self.gradient_norm = f64::NAN;
+    }
 }
 
 /// Asks for one lane's numbers. `first` is the first lane, if this is another.
@@ -57,10 +79,17 @@ pub(super) fn ask(
     first: Option<(&Lane, &Reduced)>,
     whole: bool,
 ) -> Slots {
-    let sums = reduced
-        .sums
+    let mut each = |sums: &[Option<Tensor<1>>]| {
+        sums.iter()
+            .map(|sum| sum.as_ref().map(|sum| readback.add(sum)))
+            .collect()
+    };
+    let (sums, weighted) = (each(&reduced.sums), each(&reduced.weighted));
+    let norms = reduced.norms.iter().map(|norm| readback.add(norm)).collect();
+    let others = reduced
+        .others
         .iter()
-        .map(|sum| sum.as_ref().map(|sum| readback.add(sum)))
+        .map(|gradient| readback.add(&squared_norm(gradient)))
         .collect();
     let updated = lane.parameters(0);
     let vectors = if whole {
@@ -87,10 +116,17 @@ pub(super) fn ask(
         }
     };
     let spread = (!lane.replicas().in_step()).then(|| readback.add(&largest_difference(lane)));
-    Slots { sums, vectors, spread }
+    Slots {
+        sums,
+        weighted,
+        norms,
+        others,
+        vectors,
+        spread,
+    }
 }
 
-fn squared_norm(x: &Tensor<1>) -> Tensor<1> {
+pub(super) fn squared_norm(x: &Tensor<1>) -> Tensor<1> {
     x.clone().square().sum()
 }
 
@@ -113,11 +149,16 @@ pub(super) async fn answer(
     reduced: &Reduced,
     first: Option<(&Slots, f64)>,
 ) -> Result<Numbers, Fault> {
-    let loss_sums = slots
-        .sums
-        .iter()
-        .map(|slot| slot.map_or(0.0, |slot| values.one(slot)))
-        .collect();
+    let each = |slots: &[Option<Slot>]| -> Vec<f64> {
+        slots
+            .iter()
+            .map(|slot| slot.map_or(0.0, |slot| values.one(slot)))
+            .collect()
+    };
+    let mut others_finite = true;
+    for (&slot, gradient) in slots.others.iter().zip(&reduced.others) {
+        others_finite &= summed_norm(values.one(slot), gradient).await?.1;
+    }
     let replicas = match slots.spread {
         None => ReplicaSpread::InStep,
         Some(slot) => ReplicaSpread::Parted {
@@ -150,9 +191,11 @@ pub(super) async fn answer(
         }
     };
     Ok(Numbers {
-        loss_sums,
+        loss_sums: each(&slots.sums),
+        weighted_sums: (!slots.weighted.is_empty()).then(|| each(&slots.weighted)),
+        clip_norms: slots.norms.iter().map(|&slot| values.one(slot)).collect(),
         gradient_norm,
-        finite,
+        finite: finite && others_finite,
         checksums,
         apart,
         replicas,
@@ -161,7 +204,7 @@ pub(super) async fn answer(
 
 /// A squared norm that is finite proves a finite gradient. One that is not may only have overflowed, so then the gradient is looked
 /// at itself: a second readback, in the rarest of cases.
-async fn summed_norm(squared: f64, gradient: &Tensor<1>) -> Result<(f64, bool), Fault> {
+pub(super) async fn summed_norm(squared: f64, gradient: &Tensor<1>) -> Result<(f64, bool), Fault> {
     if squared.is_finite() {
         return Ok((squared.sqrt(), true));
     }

@@ -1,0 +1,198 @@
+//! How a group ends: updates on the device, one readback, what is taken back, and the rows.
+
+use super::{
+    group::Group,
+    report::{Numbers, Slots, answer, ask, group_loss, parameter_distance, squared_norm, summed_norm},
+};
+use crate::{
+    batch::logged::logged_loss,
+    engine::{
+        lane::Lane,
+        readback::Readback,
+        update::{Ending, Reduced},
+    },
+    protocol::{Fault, GroupRow, LaneRow, Outcome, ReplicaSpread},
+};
+
+/// What a lane's updates inside a group came to, where its loop makes any.
+#[derive(Default)]
+pub(super) struct Early {
+    applied: bool,
+}
+
+/// How a group ended in one lane, all known.
+struct Settled {
+    outcome: Outcome,
+    rate: f64,
+    scale: Option<f64>,
+}
+
+impl Group {
+    /// The updates that some lanes make inside the group. Whether they stand must be known before the next forward, so each waits for
+    /// the device.
+    pub(super) async fn step_inside(&mut self, lanes: &mut [Lane], stepping: &[usize]) -> Result<(), Fault> {
+        for &index in stepping {
+            let Some(lane) = lanes.get_mut(index) else { continue };
+            let (gradients, attempt) = lane.step_inside(&self.view(lane).facts);
+            let mut readback = Readback::default();
+            let slots: Vec<_> = gradients.iter().map(|g| readback.add(&squared_norm(g))).collect();
+            let values = readback.read().await?;
+            let mut finite = true;
+            for (slot, gradient) in slots.into_iter().zip(&gradients) {
+                finite &= summed_norm(values.one(slot), gradient).await?.1;
+            }
+            let outcome = lane.settle(attempt, finite);
+            lane.note_counts();
+            if let Some(early) = self.early.get_mut(index) {
+                early.applied |= outcome == Outcome::Applied;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reduces, updates, and reads everything back at once. `unique` is how many different examples the run has met.
+    pub(super) async fn end(self, lanes: &mut [Lane], unique: u64, whole: bool) -> Result<GroupRow, Fault> {
+        for lane in &mut *lanes {
+            lane.counters.unique_examples = unique;
+        }
+        let rows = if self.plan().supervised() == 0 {
+            lanes.iter_mut().map(|lane| self.skip(lane)).collect()
+        } else {
+            self.update(lanes, whole).await?
+        };
+        Ok(GroupRow {
+            plan: self.split.plan,
+            dropped: self.dropped,
+            lanes: rows,
+            elapsed_ms: 0.0,
+            memory: None,
+        })
+    }
+
+    fn skip(&self, lane: &mut Lane) -> LaneRow {
+        let view = self.view(lane);
+        let rate = lane.rate(view.facts.accumulation());
+        let outcome = lane.skip(&view.plan);
+        let loss_sums = vec![0.0; view.plan.microbatches.len()];
+        LaneRow {
+            outcome,
+            loss: group_loss(&view.plan, &loss_sums),
+            loss_sums,
+            // Nothing was computed.
+            logged_loss: f64::NAN,
+            gradient_norm: f64::NAN,
+            clip_norms: Vec::new(),
+            scale: lane.scale_row(None),
+            batch_norm: None,
+            rate,
+            counters: lane.counters,
+            checksums: None,
+            apart: None,
+            replicas: ReplicaSpread::InStep,
+        }
+    }
+
+    async fn update(&self, lanes: &mut [Lane], whole: bool) -> Result<Vec<LaneRow>, Fault> {
+        let (reduced, endings): (Vec<Reduced>, Vec<Ending>) = lanes
+            .iter_mut()
+            .map(|lane| {
+                let view = self.view(lane);
+                lane.end(&view.plan, &view.facts)
+            })
+            .unzip();
+        let mut readback = Readback::default();
+        let first = || lanes.first().zip(reduced.first());
+        let asked = lanes.iter().zip(&reduced).enumerate();
+        let slots: Vec<Slots> = asked
+            .map(|(i, (lane, reduced))| ask(&mut readback, lane, reduced, first().filter(|_| i > 0), whole))
+            .collect();
+        let values = readback.read().await?;
+        let mut numbers: Vec<Numbers> = Vec::new();
+        for (slots_of_lane, reduced) in slots.iter().zip(&reduced) {
+            let first = slots.first().zip(numbers.first().map(|first| first.gradient_norm));
+            numbers.push(answer(&values, slots_of_lane, reduced, first).await?);
+        }
+        drop(reduced);
+        let settled = self.settle(lanes, endings, &mut numbers).await?;
+        let rows = lanes.iter().zip(numbers).zip(settled);
+        Ok(rows
+            .map(|((lane, numbers), settled)| self.row(lane, numbers, &settled))
+            .collect())
+    }
+
+    /// Takes back what was not finite.
+    async fn settle(
+        &self,
+        lanes: &mut [Lane],
+        endings: Vec<Ending>,
+        numbers: &mut [Numbers],
+    ) -> Result<Vec<Settled>, Fault> {
+        let mut settled = Vec::new();
+        for (((lane, ending), numbers), early) in lanes.iter_mut().zip(endings).zip(&mut *numbers).zip(&self.early) {
+            let (mut outcome, rate, scale) = match ending {
+                Ending::Attempted(attempt) => {
+                    let (rate, scale) = (attempt.rate, attempt.scale);
+                    (lane.settle(attempt, numbers.finite), rate, scale)
+                }
+                Ending::Carried => (Outcome::Carried, lane.rate(self.view(lane).facts.accumulation()), None),
+                Ending::Dropped => (Outcome::Dropped, lane.rate(self.view(lane).facts.accumulation()), None),
+            };
+            if outcome != Outcome::Applied {
+                numbers.stood_still();
+            }
+            if early.applied {
+                outcome = Outcome::Applied;
+            }
+            settled.push(Settled { outcome, rate, scale });
+        }
+        if settled
+            .iter()
+            .any(|settled| settled.outcome == Outcome::NonFiniteGradient)
+        {
+            let (first, others) = (lanes.first(), lanes.iter().zip(&mut *numbers).skip(1));
+            for (lane, numbers) in others {
+                if let Some((first, apart)) = first.zip(numbers.apart.as_mut()) {
+                    apart.parameter_distance = parameter_distance(lane, first).await?;
+                }
+            }
+        }
+        // A lane that computed nothing has no gradient that could be compared.
+        let dropped = |settled: Option<&Settled>| settled.is_some_and(|s| s.outcome == Outcome::Dropped);
+        let first_dropped = dropped(settled.first());
+        for (numbers, settled) in numbers.iter_mut().zip(&settled) {
+            if dropped(Some(settled)) {
+                numbers.computed_nothing();
+            }
+            if let (true, Some(apart)) = (first_dropped || dropped(Some(settled)), &mut numbers.apart) {
+                apart.gradient_cosine = f64::NAN;
+                apart.gradient_relative_l2 = f64::NAN;
+            }
+        }
+        Ok(settled)
+    }
+
+    fn row(&self, lane: &Lane, numbers: Numbers, settled: &Settled) -> LaneRow {
+        let view = self.view(lane);
+        let logged_loss = if numbers.loss_sums.is_empty() {
+            f64::NAN
+        } else {
+            let sums = numbers.weighted_sums.as_ref().unwrap_or(&numbers.loss_sums);
+            logged_loss(lane.convention, &lane.recipe, &view.facts, sums)
+        };
+        LaneRow {
+            outcome: settled.outcome,
+            loss: group_loss(&view.plan, &numbers.loss_sums),
+            loss_sums: numbers.loss_sums,
+            logged_loss,
+            gradient_norm: numbers.gradient_norm,
+            clip_norms: numbers.clip_norms,
+            scale: lane.scale_row(settled.scale),
+            batch_norm: None,
+            rate: settled.rate,
+            counters: lane.counters,
+            checksums: numbers.checksums,
+            apart: numbers.apart,
+            replicas: numbers.replicas,
+        }
+    }
+}
