@@ -40,7 +40,7 @@ mod tests {
     use crate::batch::ConventionId;
 
     fn group(supervised: [u64; 4]) -> GroupFacts {
-        let k = |(cell, supervised)| MicrobatchFacts {
+        let k = |(cell, supervised): (u32, u64)| MicrobatchFacts {
             replica: cell % 2,
             index: cell / 2,
             examples: 1,
