@@ -12,11 +12,14 @@ mod reference;
 mod short_run;
 
 use microbatch_lab::{
-    batch::{Example, ExampleId, IGNORE_INDEX},
+    batch::{
+        ConventionId, Example, ExampleId, FaultId, IGNORE_INDEX, LaneRule, Split, Unit, fault::TABLE as FAULTS,
+        scaler::ScalerConfig,
+    },
     data::DataError,
     engine::{Advance, Device, Session, init, model::Network},
     protocol::{CellState, Fault, GroupRow, Outcome, ReplicaSpread},
-    setup::{Key, Setup},
+    setup::{Injection, Key, Setup},
 };
 use short_run::{corpus, setup};
 
@@ -72,6 +75,153 @@ fn runs_equal_the_oracle() {
             ]));
         }
     }
+}
+
+/// Every fault in a lane of its own, over full groups and a partial one, on two replicas: a loop that goes wrong must go wrong as meant.
+#[test]
+fn every_fault_equals_the_oracle() {
+    for rows in FAULTS.chunks(4) {
+        for optimizer in ["sgd", "adamw"] {
+            let mut setup = small_loops(optimizer);
+            setup.lanes = rows.iter().map(|row| with_faults(&[row.id])).collect();
+            equals_oracle(&setup);
+        }
+    }
+}
+
+#[test]
+fn faults_together_equal_the_oracle() {
+    use FaultId as F;
+    let mut setup = small_loops("sgd");
+    let pairs = [
+        [F::NeverSynced, F::ZeroGradForgotten],
+        [F::StepEachMicrobatch, F::SchedulerEachMicrobatch],
+        [F::SyncFirstMicrobatch, F::ClipRunningGradient],
+        [F::ClipEachMean, F::ClipBeforeUnscale],
+        [F::TailCarried, F::SyncEachMicrobatch],
+        [F::StepEachMicrobatch, F::NeverSynced],
+        [F::SingleBackward, F::ZeroGradBeforeBackward],
+        [F::HorizonInMicrobatches, F::SchedulerEachAttempt],
+    ];
+    for pairs in pairs.chunks(4) {
+        setup.lanes = pairs.iter().map(|pair| with_faults(pair)).collect();
+        equals_oracle(&setup);
+    }
+}
+
+/// Some microbatches, and some replicas' first ones, have no supervised token; a group has none at all.
+#[test]
+fn empty_microbatches_equal_the_oracle() {
+    let mut setup = small_loops("sgd");
+    setup.split = Split::new(1, 3, 2).unwrap();
+    setup.budget.amount = 30;
+    let examples: Vec<Example> = (0..14)
+        .map(|i| Example {
+            id: ExampleId(i),
+            tokens: vec![1 + i % 3; 3],
+            labels: vec![
+                if i % 3 == 1 || i > 11 {
+                    IGNORE_INDEX
+                } else {
+                    i32::try_from(1 + i % 4).unwrap()
+                };
+                3
+            ],
+        })
+        .collect();
+    for id in [
+        ConventionId::MeanOfMeans,
+        ConventionId::ReplicaTokenMean,
+        ConventionId::ExampleMean,
+        ConventionId::TwoDenominators,
+    ] {
+        let lane = |ids: &[FaultId]| LaneRule {
+            convention: id,
+            ..with_faults(ids)
+        };
+        setup.lanes = vec![
+            lane(&[]),
+            lane(&[FaultId::HandMaskedMean]),
+            lane(&[FaultId::SingleBackward]),
+            lane(&[FaultId::StepEachMicrobatch]),
+        ];
+        pollster::block_on(short_run::equals_oracle_with(
+            &Device::flex(),
+            &setup,
+            examples.clone(),
+            TOLERANCE,
+        ));
+    }
+}
+
+#[test]
+fn every_unit_of_the_schedule_equals_the_oracle() {
+    let mut setup = small_loops("sgd");
+    setup.lanes = vec![with_faults(&[])];
+    for unit in [
+        Unit::UpdateAttempts,
+        Unit::Microbatches,
+        Unit::Examples,
+        Unit::SupervisedTokens,
+    ] {
+        setup.schedule_unit = unit;
+        setup.schedule.total = 100;
+        equals_oracle(&setup);
+    }
+}
+
+#[test]
+fn clipping_and_scaling_do_not_depend_on_how_much_is_read_back() {
+    let mut setup = small_loops("sgd");
+    setup.lanes = vec![with_faults(&[]), with_faults(&[FaultId::NeverSynced])];
+    let (whole, summed) = (run(&setup, |_| {}).0, run(&setup, Session::sum_on_device).0);
+    for (whole, summed) in whole
+        .iter()
+        .zip(&summed)
+        .flat_map(|(w, s)| w.lanes.iter().zip(&s.lanes))
+    {
+        assert_eq!((whole.outcome, &whole.clip_norms), (summed.outcome, &summed.clip_norms));
+        assert_eq!((whole.scale, whole.counters), (summed.scale, summed.counters));
+    }
+}
+
+fn with_faults(ids: &[FaultId]) -> LaneRule {
+    LaneRule {
+        convention: ConventionId::MeanOfMeans,
+        faults: Vec::from(ids).try_into().unwrap(),
+    }
+}
+
+/// Everything that a fault may need to be seen: D = 2, a partial group, a clip, a scale that moves, an infinity, an empty microbatch,
+/// a schedule.
+fn small_loops(optimizer: &str) -> Setup {
+    let mut setup = setup(&[
+        (Key::Model, "token_mlp"),
+        (Key::Optimizer, optimizer),
+        (Key::Rate, if optimizer == "sgd" { "0.05" } else { "0.003" }),
+        (Key::Microbatch, "2"),
+        (Key::Accumulation, "3"),
+        (Key::Replicas, "2"),
+        (Key::Lengths, "two_humped"),
+        (Key::Schedule, "linear_warmup_decay"),
+        (Key::Warmup, "3"),
+        (Key::ScheduleTotal, "40"),
+        (Key::Budget, "200"),
+        (Key::BudgetUnit, "examples"),
+    ]);
+    setup.clip_norm = Some(0.4);
+    setup.loss_scale = Some(ScalerConfig {
+        init_scale: 1024.0,
+        growth_factor: 2.0,
+        backoff_factor: 0.5,
+        growth_interval: 2,
+    });
+    setup.inject_inf = vec![Injection {
+        attempt: 3,
+        microbatch: 1,
+        replica: 2,
+    }];
+    setup
 }
 
 #[test]

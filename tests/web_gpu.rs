@@ -16,6 +16,9 @@ mod layer_twins;
 mod loss_twins;
 #[path = "support/on_device.rs"]
 mod on_device;
+#[path = "support/on_device_kinds.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod on_device_kinds;
 #[path = "support/reference.rs"]
 mod reference;
 #[path = "support/short_run.rs"]
@@ -23,9 +26,8 @@ mod short_run;
 
 use std::cell::RefCell;
 
-use golden::{Case, Golden, Network};
+use golden::{Golden, Network};
 use microbatch_lab::{
-    batch::{Convention, oracle::relative_l2},
     engine::{self, Device, Session, WarmUp, kernels, loss},
     setup::{Key, Preset, parse::parse},
 };
@@ -94,32 +96,55 @@ async fn the_kernels_of_all_layers_equal_their_twins() {
     layer_twins::kernels_equal_twins(&device().await).await;
 }
 
+fn golden(text: &str) -> Golden {
+    let json: serde_json::Value = serde_json::from_str(text).expect("a golden");
+    Golden {
+        name: json["name"].as_str().expect("a name").to_owned(),
+        kind: json["kind"].as_str().expect("a kind").to_owned(),
+        json,
+    }
+}
+
+fn network() -> Network {
+    Network::of(&serde_json::from_str(include_str!("golden/model.json")).expect("a model"))
+}
+
 #[wasm_bindgen_test]
 async fn golden_gradients() {
     let device = device().await;
-    let json = |text: &str| serde_json::from_str(text).expect("a golden");
-    let network = Network::of(&json(include_str!("golden/model.json")));
     let files = [
         include_str!("golden/c01_m2_A8_D2_uneven.json"),
+        include_str!("golden/c02_m2_A8_D2_equal.json"),
+        include_str!("golden/c03_m1_A4_D1_uneven.json"),
+        include_str!("golden/c04_m4_A1_D1.json"),
         include_str!("golden/c05_m2_A4_D1_zero_mb.json"),
+        include_str!("golden/c06_m2_A2_D4_uneven.json"),
+        include_str!("golden/c07_m1_A8_D4_equal.json"),
+        include_str!("golden/c08_m3_A2_D2_zero_mb_one_replica.json"),
+        include_str!("golden/c09_m2_A4_D2_duplicates.json"),
+        include_str!("golden/c10_m4_A2_D1_prompt_masks.json"),
+        include_str!("golden/c11_m2_A3_D2_skewed_replicas.json"),
         include_str!("golden/c12_m1_A2_D4_replica_without_tokens.json"),
+        include_str!("golden/c13_m8_A1_D2_uneven.json"),
+        include_str!("golden/c14_m2_A4_D2_equal_replica_tokens.json"),
     ];
     for file in files {
-        let json: serde_json::Value = json(file);
-        let golden = Golden {
-            name: json["name"].to_string(),
-            kind: String::new(),
-            json,
-        };
-        let case = Case::of(&golden);
-        for (name, expected) in golden.outputs()["variants"].as_object().expect("variants") {
-            let (id, layout) = golden::variant(name);
-            let group = case.laid_out(layout);
-            let (ours, _) = on_device::gradient(&device, &network, Convention::of(id), &group).await;
-            let error = relative_l2(&ours, &network.flat(&expected["grad"]));
-            assert!(error <= GRADIENT, "{} {name}: relative L2 {error:e}", golden.name);
-        }
+        let golden = golden(file);
+        let compared = on_device_kinds::grad_case(&device, &golden, &network(), GRADIENT).await;
+        assert!(compared > 0, "{}", golden.name);
     }
+}
+
+#[wasm_bindgen_test]
+async fn golden_optimizers() {
+    let golden = golden(include_str!("golden/optimizers.json"));
+    on_device_kinds::optimizers(&device().await, &golden, &network(), GRADIENT).await;
+}
+
+#[wasm_bindgen_test]
+async fn golden_clipping() {
+    let golden = golden(include_str!("golden/clipping.json"));
+    on_device_kinds::clipping(&device().await, &golden, &network(), GRADIENT).await;
 }
 
 #[wasm_bindgen_test]

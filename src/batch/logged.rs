@@ -58,8 +58,8 @@ mod tests {
 
     fn log(id: ConventionId, logged: Logged, empty_mean: EmptyMean, supervised: [u64; 4], sums: [f64; 4]) -> f64 {
         let recipe = Recipe {
-            logged,
             empty_mean,
+            logged,
             ..Recipe::default()
         };
         logged_loss(Convention::of(id), &recipe, &group(supervised), &sums)

@@ -24,6 +24,7 @@ pub mod sharding;
 pub mod split;
 pub mod symptom;
 pub mod topology;
+pub mod weighing;
 pub mod zero_grad;
 
 pub use convention::{Convention, ConventionId, Pass, TokenWeights};

@@ -3,13 +3,7 @@
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{
-    Device,
-    lane::{Lane, Settings},
-    microbatch::Microbatch,
-    model::Network,
-    readback::Readback,
-};
+use super::{Device, lane::Lane, microbatch::Microbatch, model::Network, readback::Readback, settings::Settings};
 use crate::{
     batch::{
         Convention, ConventionId, Example, ExampleId, GroupPlan, IGNORE_INDEX, LastGroup, PaddedBatch, Recipe,

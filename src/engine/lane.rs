@@ -3,56 +3,13 @@
 use burn::tensor::Tensor;
 
 use super::{
-    clip::clip, gradient::Forward, microbatch::Microbatch, model::Network, replica::Replicas, update::Reduced,
+    gradient::Forward, microbatch::Microbatch, model::Network, replica::Replicas, settings::Settings, update::Reduced,
 };
-use crate::{
-    batch::{
-        Convention, Counters, GroupFacts, GroupPlan, MicrobatchFacts, MicrobatchPlan, Recipe, Schedule, TokenWeights,
-        Unit,
-        clip::{ClipAt, ClipOrder},
-        no_sync::SyncMode,
-        recipe::{Graph, OptimizerStep, Tail},
-        scaler::{Scaler, ScalerConfig},
-    },
-    setup::{Injection, Optimizer, Precision, Setup},
+use crate::batch::{
+    Convention, Counters, GroupFacts, GroupPlan, MicrobatchPlan, Recipe, TokenWeights,
+    recipe::{Graph, OptimizerStep, Tail},
+    scaler::Scaler,
 };
-
-/// What a Setup says of every lane's loop.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// A as set.
-    pub accumulation: u32,
-    /// The optimizer.
-    pub optimizer: Optimizer,
-    /// The learning rate.
-    pub schedule: Schedule,
-    /// What counts as one step of the schedule.
-    pub schedule_unit: Unit,
-    /// Largest norm of the whole gradient; `None` for no clipping.
-    pub clip_norm: Option<f64>,
-    /// Dynamic loss scaling; `None` for none.
-    pub loss_scale: Option<ScalerConfig>,
-    /// How numbers are rounded on the way.
-    pub precision: Precision,
-    /// Where an infinity is put into a gradient.
-    pub inject_inf: Vec<Injection>,
-}
-
-impl Settings {
-    /// Those of `setup`.
-    pub fn of(setup: &Setup) -> Self {
-        Self {
-            accumulation: setup.split.accumulation.get(),
-            optimizer: setup.optimizer,
-            schedule: setup.schedule,
-            schedule_unit: setup.schedule_unit,
-            clip_norm: setup.clip_norm,
-            loss_scale: setup.loss_scale,
-            precision: setup.precision,
-            inject_inf: setup.inject_inf.clone(),
-        }
-    }
-}
 
 /// A convention and a loop with their replicas, and the group they are in the middle of.
 pub struct Lane {
@@ -90,9 +47,9 @@ pub(super) struct InGroup {
     pub(super) norms: Vec<Tensor<1>>,
     /// Replica 0's parameters as the first forward and as the last backward saw them.
     pub(super) seen: Option<(Tensor<1>, Tensor<1>)>,
-    waiting: Option<Forward>,
+    pub(super) waiting: Option<Forward>,
     /// Forwards whose losses are summed before one backward, with replica and factor.
-    together: Vec<(u32, Forward, f64)>,
+    pub(super) together: Vec<(u32, Forward, f64)>,
 }
 
 impl Lane {
@@ -214,11 +171,7 @@ impl Lane {
         if self.convention.token_weights != TokenWeights::Uniform {
             self.group.weighted.push(forward.as_ref().map(Forward::weighted_sum));
         }
-        let contribution = self.contribution(forward, k, facts);
-        if let Some(contribution) = self.with_injection(contribution, k) {
-            let contribution = self.clip_contribution(contribution, k, facts);
-            self.replicas.accumulate(k.replica, contribution);
-        }
+        self.contribute(forward, k, facts);
         if let Some((_, seen)) = &mut self.group.seen {
             *seen = self.replicas.parameters(0).clone();
         }
@@ -229,167 +182,6 @@ impl Lane {
             self.close(k.index, facts);
         }
         closed && step
-    }
-
-    /// What a backward adds to `.grad`; `None` for nothing, or nothing yet.
-    fn contribution(&mut self, forward: Option<Forward>, k: &MicrobatchFacts, facts: &GroupFacts) -> Option<Tensor<1>> {
-        let (factor, first) = (self.factor(k, facts), self.factor_first());
-        let together = self.recipe.sync == SyncMode::SingleBackward && self.recipe.step == OptimizerStep::Group;
-        let due = if together {
-            self.group
-                .together
-                .extend(forward.map(|forward| (k.replica, forward, factor)));
-            if !facts.is_last_on_replica(k) {
-                return None;
-            }
-            let all = std::mem::take(&mut self.group.together);
-            let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(replica, ..)| *replica == k.replica);
-            self.group.together = others;
-            own.into_iter().map(|(_, forward, factor)| (forward, factor)).collect()
-        } else {
-            Vec::from_iter(forward.map(|forward| (forward, factor)))
-        };
-        self.counters.backwards += u64::from(!due.is_empty());
-        if together || first {
-            Forward::backward_together(due)
-        } else {
-            due.into_iter()
-                .next()
-                .map(|(forward, factor)| forward.backward() * factor)
-        }
-    }
-
-    /// Half precision overflows and underflows in the backward, so there, and under a loss scale, factors enter before it.
-    fn factor_first(&self) -> bool {
-        self.scaler.is_some() || self.settings.precision == Precision::F16
-    }
-
-    /// Whether what follows accumulation is a factor of each contribution just as well: nobody looks at `.grad` in between.
-    fn folded(&self) -> bool {
-        self.recipe == Recipe::default() && !self.factor_first()
-    }
-
-    /// What multiplies the loss sum of microbatch `k`, or its gradient.
-    fn factor(&self, k: &MicrobatchFacts, facts: &GroupFacts) -> f64 {
-        if self.folded() {
-            return self.convention.coefficient(facts, k);
-        }
-        // A mean over nothing is no number already, whatever it is multiplied by.
-        let factor = if k.supervised == 0 {
-            1.0
-        } else {
-            self.convention.loss_factor(facts, k)
-        };
-        factor * self.scale_of(self.place(k.index, facts).0)
-    }
-
-    /// What `.grad` is multiplied by at the end of the group.
-    pub(super) fn finishing_factor(&self, facts: &GroupFacts) -> f64 {
-        if self.folded() {
-            return 1.0;
-        }
-        let divisor = self.scaler.as_ref().map_or(1.0, |scaler| {
-            self.recipe
-                .scale_in_group
-                .divided_at_end(scaler.scale(), scaler.growth_factor())
-        });
-        self.convention.after_factor(facts) / divisor
-    }
-
-    fn scale_of(&self, index: u32) -> f64 {
-        self.scaler.as_ref().map_or(1.0, |scaler| {
-            self.recipe
-                .scale_in_group
-                .of_loss(index, scaler.scale(), scaler.growth_factor())
-        })
-    }
-
-    /// Where the loop believes microbatch `index` to stand: its index, and of how many.
-    pub(super) fn place(&self, index: u32, facts: &GroupFacts) -> (u32, u32) {
-        match self.recipe.step {
-            // Every microbatch is a group to a loop that steps after each.
-            OptimizerStep::EachMicrobatch => (0, 1),
-            // The loop counts on; its last microbatch is in the next epoch.
-            OptimizerStep::Group if self.group.carried => (index, facts.nominal_accumulation),
-            OptimizerStep::Group => (index, facts.accumulation()),
-        }
-    }
-
-    fn with_injection(&self, contribution: Option<Tensor<1>>, k: &MicrobatchFacts) -> Option<Tensor<1>> {
-        let attempt = self.counters.update_attempts + 1;
-        let here = |at: &Injection| (at.attempt, at.microbatch, at.replica) == (attempt, k.index + 1, k.replica + 1);
-        if !self.settings.inject_inf.iter().any(here) {
-            return contribution;
-        }
-        let parameters = self.replicas.parameters(k.replica);
-        let mut values = vec![0.0f32; parameters.dims()[0]];
-        values.iter_mut().take(1).for_each(|value| *value = f32::INFINITY);
-        let infinite = Tensor::from_floats(&values[..], &parameters.device());
-        Some(contribution.map_or(infinite.clone(), |contribution| contribution + infinite))
-    }
-
-    fn clip_contribution(&mut self, contribution: Tensor<1>, k: &MicrobatchFacts, facts: &GroupFacts) -> Tensor<1> {
-        let (index, accumulation) = self.place(k.index, facts);
-        let times = match self.recipe.clip_at {
-            ClipAt::EachContribution => 1.0,
-            ClipAt::EachMean => f64::from(accumulation),
-            ClipAt::AfterAccumulation | ClipAt::RunningGradient => return contribution,
-        };
-        let Some(max) = self.settings.clip_norm else {
-            return contribution;
-        };
-        let (clipped, seen) = clip(contribution, max, times * self.ratio_inside(index));
-        if k.replica == 0 {
-            self.group.norms.push(seen);
-        }
-        clipped
-    }
-
-    /// How much larger than a scaled gradient the one that a clip inside the group sees is.
-    fn ratio_inside(&self, index: u32) -> f64 {
-        match self.recipe.clip_order {
-            ClipOrder::UnscaleThenClip => 1.0 / self.scale_of(index),
-            ClipOrder::ClipThenUnscale => 1.0,
-        }
-    }
-
-    /// What follows once every replica is done with its microbatch of `index`.
-    pub(super) fn close(&mut self, index: u32, facts: &GroupFacts) {
-        let (index, accumulation) = self.place(index, facts);
-        if self.recipe.sync.reduces(index, accumulation) {
-            self.all_reduce();
-        }
-        let scale = self.scaler.as_ref().map_or(1.0, Scaler::scale);
-        if let Some(divisor) = self.recipe.scale_in_group.divided_after(index, scale) {
-            self.replicas.change_gradients(|_, gradient| gradient / divisor);
-        }
-        if let (ClipAt::RunningGradient, Some(max)) = (self.recipe.clip_at, self.settings.clip_norm) {
-            self.clip_gradients(max, self.ratio_inside(index));
-        }
-        if self.recipe.zero_grad.after_backward() {
-            self.replicas.clear_all();
-        }
-    }
-
-    /// Clips every replica's `.grad`.
-    pub(super) fn clip_gradients(&mut self, max_norm: f64, ratio: f64) {
-        let norms = &mut self.group.norms;
-        self.replicas.change_gradients(|replica, gradient| {
-            let (clipped, seen) = clip(gradient, max_norm, ratio);
-            if replica == 0 {
-                norms.push(seen);
-            }
-            clipped
-        });
-    }
-
-    /// One process has nobody to exchange gradients with.
-    fn all_reduce(&mut self) {
-        if self.replicas.count() > 1 {
-            self.counters.all_reduces += 1;
-            self.counters.all_reduced_bytes += 4 * self.parameters(0).dims()[0] as u64;
-        }
-        self.replicas.all_reduce();
     }
 
     /// Counts the examples of a microbatch, computed or not.

@@ -9,6 +9,7 @@
 pub mod check;
 pub mod checksum;
 pub mod clip;
+mod contribution;
 pub mod device;
 pub mod gradient;
 pub mod init;
@@ -22,6 +23,7 @@ pub mod optimizer;
 pub mod readback;
 pub mod replica;
 pub mod session;
+pub mod settings;
 pub mod start;
 pub mod update;
 pub mod warm_up;

@@ -6,8 +6,7 @@ use super::{lane::Lane, replica::Replicas};
 use crate::{
     batch::{
         GroupFacts, GroupPlan,
-        clip::{ClipAt, ClipOrder},
-        recipe::{Horizon, Tail, Unscale},
+        recipe::{Horizon, Tail},
         scaler::{self, Scaler, ScalerError},
         scheduler_clock::Clock,
     },
@@ -53,8 +52,8 @@ impl Lane {
     /// Ends the accumulation. Gives replica 0's gradient, and the others' where they differ.
     pub(super) fn reduce(&mut self, facts: &GroupFacts) -> (Tensor<1>, Vec<Tensor<1>>) {
         self.close(facts.accumulation().saturating_sub(1), facts);
-        let factor = self.finishing_factor(facts);
-        if factor.to_bits() != 1.0f64.to_bits() && !self.group.carried {
+        let factor = self.weighing().at_end(facts);
+        if factor.to_bits() != 1.0f64.to_bits() {
             self.replicas.change_gradients(|_, gradient| gradient * factor);
         }
         let alone = if self.replicas.agreed() { 1 } else { usize::MAX };
@@ -85,7 +84,7 @@ impl Lane {
                 return (self.reduced(zeros, Vec::new()), Ending::Dropped);
             }
             Tail::Carried => None,
-            Tail::Processed => Some(self.place(0, facts).1),
+            Tail::Processed => Some(self.weighing().place(0, facts).accumulation),
         };
         let (gradient, others) = self.reduce(facts);
         let ending = ending.map_or(Ending::Carried, |accumulation| {
@@ -110,13 +109,8 @@ impl Lane {
         let scale = self.scaler.as_ref().map(Scaler::scale);
         let before = self.refused(accumulation).map_or(Ok(self.replicas.clone()), Err);
         if before.is_ok() {
-            if let (ClipAt::AfterAccumulation, Some(max)) = (self.recipe.clip_at, self.settings.clip_norm) {
-                let ratio = match self.recipe.clip_order {
-                    ClipOrder::UnscaleThenClip => 1.0,
-                    ClipOrder::ClipThenUnscale => scale.unwrap_or(1.0),
-                };
-                self.clip_gradients(max, ratio);
-            }
+            let ratio = self.weighing().clips_group();
+            self.clip_gradients(ratio);
             self.replicas.apply(rate);
             self.counters.applied_updates += 1;
         }
@@ -132,15 +126,7 @@ impl Lane {
     /// What the loss scaler refuses whatever the gradient.
     fn refused(&self, accumulation: u32) -> Option<ScalerError> {
         let mut scaler = self.scaler.clone()?;
-        scaler.attempt(true, self.unscales(accumulation)).err()
-    }
-
-    /// How often the loop divides by the scale.
-    fn unscales(&self, accumulation: u32) -> u32 {
-        match self.recipe.unscale {
-            Unscale::Once => 1,
-            Unscale::Twice => accumulation,
-        }
+        scaler.attempt(true, self.weighing().unscales(accumulation)).err()
     }
 
     /// The rate that is due.

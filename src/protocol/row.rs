@@ -99,7 +99,8 @@ pub struct BatchNormRow {
 pub struct LaneRow {
     /// How it ended here.
     pub outcome: Outcome,
-    /// S of each microbatch, in the order of [`GroupPlan::microbatches`]; one entry for the full batch in one pass.
+    /// S of each microbatch, in the order of [`GroupPlan::microbatches`]; one entry for the full batch in one pass, none in a lane that
+    /// dropped the group.
     pub loss_sums: Vec<f64>,
     /// The group's loss counted both ways. For the full batch in one pass, both are over its one microbatch.
     pub loss: GroupLoss,

@@ -18,7 +18,7 @@ use super::{
 fn tailed(golden: &Golden) -> Data {
     let batches: Vec<_> = list(&golden.inputs()["microbatches"]).iter().map(microbatch).collect();
     let a = whole(&golden.inputs()["A"]) as usize;
-    let mut data = Data::of_groups(&[batches.clone()]);
+    let mut data = Data::of_groups(std::slice::from_ref(&batches));
     data.split = Data::of_groups(&[batches[..a].to_vec()]).split;
     data
 }

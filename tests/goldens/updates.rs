@@ -139,9 +139,10 @@ fn optax() {
                     "multisteps_token_weighted" => ConventionId::TokenWeighted,
                     // Under plain SGD, summed updates are means that were never divided. Under AdamW they are another optimizer.
                     "chain_then_apply_every_mean_loss" if settings.get("b1").is_none() => ConventionId::NeverDivided,
-                    "chain_then_apply_every_mean_loss" => continue,
-                    // An accumulator of another precision, and another library's schedule: nothing of the lab's.
-                    "default_float32_accumulator_rel_l2_params" | "schedule_inside_multisteps" => continue,
+                    // An accumulator of another precision, and another library's schedule: nothing of the lab's either.
+                    "chain_then_apply_every_mean_loss"
+                    | "default_float32_accumulator_rel_l2_params"
+                    | "schedule_inside_multisteps" => continue,
                     unknown => panic!("unknown way {unknown}"),
                 };
                 let updates = list(&expected["per_update"]);

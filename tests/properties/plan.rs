@@ -224,6 +224,7 @@ proptest! {
             prop_assert!(tokens[example.length()..].iter().all(|&t| t == 0));
             prop_assert!(labels[example.length()..].iter().all(|&l| l == IGNORE_INDEX));
         }
+        prop_assert_eq!(batch.rows(), examples.len());
         prop_assert_eq!(batch.supervised(), examples.iter().map(Example::supervised).sum::<u64>());
     }
 }

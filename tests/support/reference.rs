@@ -1,29 +1,34 @@
-//! A whole run in plain f64: what every device is compared with.
+//! A whole run in plain f64, written as a training loop is: what every device is compared with.
 
 use microbatch_lab::{
     batch::{
-        Convention, Example, GroupPlan, LaneRule, PaddedBatch, Pass, epoch_order,
-        oracle::{
-            AdamW, Contribution, Optimizer, Sgd, combine, mlp_gradient, norm, token_weights, transformer_gradient,
-        },
+        Counters, Example, GroupPlan, PaddedBatch, epoch_order,
+        oracle::{AdamW, Optimizer, Sgd, mlp_gradient, transformer_gradient},
         plan::{EpochStart, plan_epoch},
     },
     engine::model::Network,
+    protocol::Outcome,
     setup::{self, Setup, types::ADAMW_EPS},
 };
 
+#[path = "reference_loop.rs"]
+mod reference_loop;
+
+use reference_loop::{Lane, World};
+
 /// One lane's group.
 pub(crate) struct Step {
+    pub(crate) outcome: Outcome,
     pub(crate) loss_sums: Vec<f64>,
+    pub(crate) logged_loss: f64,
     pub(crate) gradient_norm: f64,
-    pub(crate) parameters: Vec<f64>,
-}
-
-struct Lane {
-    convention: &'static Convention,
-    parameters: Vec<f64>,
-    optimizer: Optimizer,
-    applied: u64,
+    pub(crate) clip_norms: Vec<f64>,
+    pub(crate) rate: f64,
+    pub(crate) scale: Option<f64>,
+    /// Those that depend on the loop.
+    pub(crate) counters: Counters,
+    /// Of every replica.
+    pub(crate) parameters: Vec<Vec<f64>>,
 }
 
 /// The first `groups` groups of a run, lane by lane. A group without a supervised token changes nothing and gives no steps.
@@ -34,22 +39,23 @@ pub(crate) fn train(
     start: &[f32],
     groups: usize,
 ) -> Vec<Vec<Step>> {
-    let lane = |rule: &LaneRule| Lane {
-        convention: rule.convention(),
-        parameters: start.iter().copied().map(f64::from).collect(),
-        optimizer: optimizer(setup.optimizer),
-        applied: 0,
+    let world = World {
+        setup,
+        examples,
+        network,
     };
-    let mut lanes: Vec<Lane> = setup.lanes.iter().map(lane).collect();
+    let mut lanes: Vec<Lane> = setup.lanes.iter().map(|rule| Lane::new(setup, *rule, start)).collect();
     let plans = plans(setup, examples, groups);
     plans
         .iter()
         .map(|plan| match plan.supervised() {
-            0 => Vec::new(),
-            _ => lanes
-                .iter_mut()
-                .map(|lane| lane.step(setup, examples, network, plan))
-                .collect(),
+            0 => {
+                for lane in &mut lanes {
+                    lane.skip(plan);
+                }
+                Vec::new()
+            }
+            _ => lanes.iter_mut().map(|lane| lane.group(&world, plan)).collect(),
         })
         .collect()
 }
@@ -87,38 +93,6 @@ fn optimizer(rule: setup::Optimizer) -> Optimizer {
     }
 }
 
-impl Lane {
-    fn step(&mut self, setup: &Setup, examples: &[Example], network: &Network, plan: &GroupPlan) -> Step {
-        let whole = plan.whole(examples);
-        let plan = if self.convention.pass == Pass::Whole {
-            &whole
-        } else {
-            plan
-        };
-        let mut loss_sums = Vec::new();
-        let mut contributions = Vec::new();
-        for k in &plan.microbatches {
-            let batch = PaddedBatch::of(examples, &k.ids);
-            let weights = token_weights(self.convention.token_weights, &batch);
-            let (losses, gradient) = gradient(network, &self.parameters, &batch, &weights);
-            loss_sums.push(losses.iter().sum());
-            contributions.push(Contribution {
-                loss_sum: 0.0,
-                gradient,
-            });
-        }
-        let gradient = combine(self.convention, &plan.facts(), &contributions);
-        self.optimizer
-            .apply(&mut self.parameters, &gradient, setup.schedule.rate(self.applied));
-        self.applied += 1;
-        Step {
-            loss_sums,
-            gradient_norm: norm(&gradient),
-            parameters: self.parameters.clone(),
-        }
-    }
-}
-
 /// The loss of each position, and the gradient of their weighted sum.
 pub(crate) fn gradient(
     network: &Network,
@@ -133,4 +107,17 @@ pub(crate) fn gradient(
         Network::Line(_) => panic!("the fixture's own test computes it"),
     };
     (losses.per_token, gradient)
+}
+
+fn scale_by(gradient: &mut [f64], factor: f64) {
+    for g in gradient {
+        *g *= factor;
+    }
+}
+
+fn add(into: &mut Option<Vec<f64>>, gradient: Vec<f64>) {
+    match into {
+        Some(sum) => sum.iter_mut().zip(gradient).for_each(|(sum, g)| *sum += g),
+        None => *into = Some(gradient),
+    }
 }

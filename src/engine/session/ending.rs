@@ -23,6 +23,8 @@ pub(super) struct Early {
 /// How a group ended in one lane, all known.
 struct Settled {
     outcome: Outcome,
+    /// Whether its last update was.
+    taken_back: bool,
     rate: f64,
     scale: Option<f64>,
 }
@@ -129,45 +131,30 @@ impl Group {
     ) -> Result<Vec<Settled>, Fault> {
         let mut settled = Vec::new();
         for (((lane, ending), numbers), early) in lanes.iter_mut().zip(endings).zip(&mut *numbers).zip(&self.early) {
-            let (mut outcome, rate, scale) = match ending {
+            let due = lane.rate(self.view(lane).facts.accumulation());
+            let (outcome, rate, scale) = match ending {
                 Ending::Attempted(attempt) => {
                     let (rate, scale) = (attempt.rate, attempt.scale);
                     (lane.settle(attempt, numbers.finite), rate, scale)
                 }
-                Ending::Carried => (Outcome::Carried, lane.rate(self.view(lane).facts.accumulation()), None),
-                Ending::Dropped => (Outcome::Dropped, lane.rate(self.view(lane).facts.accumulation()), None),
+                Ending::Carried => (Outcome::Carried, due, None),
+                Ending::Dropped => (Outcome::Dropped, due, None),
             };
             if outcome != Outcome::Applied {
                 numbers.stood_still();
             }
-            if early.applied {
-                outcome = Outcome::Applied;
-            }
-            settled.push(Settled { outcome, rate, scale });
+            settled.push(Settled {
+                taken_back: outcome == Outcome::NonFiniteGradient,
+                outcome: if early.applied { Outcome::Applied } else { outcome },
+                rate,
+                scale,
+            });
         }
-        if settled
-            .iter()
-            .any(|settled| settled.outcome == Outcome::NonFiniteGradient)
-        {
-            let (first, others) = (lanes.first(), lanes.iter().zip(&mut *numbers).skip(1));
-            for (lane, numbers) in others {
-                if let Some((first, apart)) = first.zip(numbers.apart.as_mut()) {
-                    apart.parameter_distance = parameter_distance(lane, first).await?;
-                }
-            }
+        // What was read are the parameters of updates that no longer stand.
+        if settled.iter().any(|settled| settled.taken_back) {
+            measure_distances(lanes, numbers).await?;
         }
-        // A lane that computed nothing has no gradient that could be compared.
-        let dropped = |settled: Option<&Settled>| settled.is_some_and(|s| s.outcome == Outcome::Dropped);
-        let first_dropped = dropped(settled.first());
-        for (numbers, settled) in numbers.iter_mut().zip(&settled) {
-            if dropped(Some(settled)) {
-                numbers.computed_nothing();
-            }
-            if let (true, Some(apart)) = (first_dropped || dropped(Some(settled)), &mut numbers.apart) {
-                apart.gradient_cosine = f64::NAN;
-                apart.gradient_relative_l2 = f64::NAN;
-            }
-        }
+        compare_no_dropped(numbers, &settled);
         Ok(settled)
     }
 
@@ -193,6 +180,33 @@ impl Group {
             checksums: numbers.checksums,
             apart: numbers.apart,
             replicas: numbers.replicas,
+        }
+    }
+}
+
+async fn measure_distances(lanes: &[Lane], numbers: &mut [Numbers]) -> Result<(), Fault> {
+    let Some((first, others)) = lanes.split_first() else {
+        return Ok(());
+    };
+    for (lane, numbers) in others.iter().zip(numbers.iter_mut().skip(1)) {
+        if let Some(apart) = &mut numbers.apart {
+            apart.parameter_distance = parameter_distance(lane, first).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A lane that computed nothing has no gradient that could be compared.
+fn compare_no_dropped(numbers: &mut [Numbers], settled: &[Settled]) {
+    let dropped = |settled: &Settled| settled.outcome == Outcome::Dropped;
+    let first = settled.first().is_some_and(dropped);
+    for (numbers, settled) in numbers.iter_mut().zip(settled) {
+        if dropped(settled) {
+            numbers.computed_nothing();
+        }
+        if let (true, Some(apart)) = (first || dropped(settled), &mut numbers.apart) {
+            apart.gradient_cosine = f64::NAN;
+            apart.gradient_relative_l2 = f64::NAN;
         }
     }
 }

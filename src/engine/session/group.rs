@@ -53,7 +53,9 @@ struct WatchSlots {
 
 impl Group {
     pub(super) fn new(plan: GroupPlan, dropped: Vec<ExampleId>, examples: &[Example], lanes: &mut [Lane]) -> Self {
-        lanes.iter_mut().for_each(|lane| lane.begin(&plan));
+        for lane in &mut *lanes {
+            lane.begin(&plan);
+        }
         let whole = View::new(plan.whole(examples));
         Self {
             split: View::new(plan),
@@ -92,18 +94,11 @@ impl Group {
         watch: bool,
         unique: u64,
     ) -> Result<MicrobatchRow, Fault> {
-        let row = |state, lanes| MicrobatchRow {
-            group: self.split.plan.number,
-            cell,
-            state,
-            lanes,
-        };
         if !self.halfway {
             self.forward(device, examples, lanes);
             if watch {
-                let row = row(CellState::Backward, Vec::new());
                 self.halfway = true;
-                return Ok(row);
+                return Ok(self.cell_row(cell, CellState::Backward, Vec::new()));
             }
         }
         let mut readback = Readback::default();
@@ -123,23 +118,24 @@ impl Group {
         }
         let values = readback.read().await?;
         self.step_inside(lanes, &stepping).await?;
-        let row = MicrobatchRow {
-            group: self.split.plan.number,
-            cell,
-            state: CellState::Done,
-            lanes: slots
-                .iter()
-                .zip(lanes.iter())
-                .map(|(slots, lane)| Watched {
-                    loss_sum: slots.works.then(|| slots.sum.map_or(0.0, |slot| values.one(slot))),
-                    checksum: fnv1a(values.of(slots.parameters)),
-                    counters: lane.counters,
-                })
-                .collect(),
-        };
+        let watched = slots.iter().zip(lanes.iter()).map(|(slots, lane)| Watched {
+            loss_sum: slots.works.then(|| slots.sum.map_or(0.0, |slot| values.one(slot))),
+            checksum: fnv1a(values.of(slots.parameters)),
+            counters: lane.counters,
+        });
+        let row = self.cell_row(cell, CellState::Done, watched.collect());
         self.halfway = false;
         self.done += 1;
         Ok(row)
+    }
+
+    fn cell_row(&self, cell: u32, state: CellState, lanes: Vec<Watched>) -> MicrobatchRow {
+        MicrobatchRow {
+            group: self.split.plan.number,
+            cell,
+            state,
+            lanes,
+        }
     }
 
     fn ask_watched(&self, readback: &mut Readback, lane: &Lane) -> WatchSlots {

@@ -10,12 +10,7 @@ use std::sync::Arc;
 use burn::tensor::{Tensor, TensorData};
 use web_time::Instant;
 
-use super::{
-    Device, init,
-    lane::{Lane, Settings},
-    model::Network,
-    readback::Readback,
-};
+use super::{Device, init, lane::Lane, model::Network, readback::Readback, settings::Settings};
 use crate::{
     batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass, Recipe},
     data::{Corpus, DataError},
