@@ -21,6 +21,27 @@ pub enum OptimizerStep {
     Group,
     /// After each microbatch (on every replica): A updates where one was meant.
     EachMicrobatch,
+    /// After each microbatch, at parameters that stand still: what A updates would have moved is summed and done at the end of the group, as
+    /// `optax.apply_every` does.
+    MovesSummed,
+}
+
+impl OptimizerStep {
+    /// Whether the optimizer steps inside a group.
+    pub fn inside(self) -> bool {
+        self != Self::Group
+    }
+}
+
+/// What a loop does with a group that has no supervised token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EmptyGroup {
+    /// Nothing: it is no update.
+    #[default]
+    Skipped,
+    /// It steps with the zeros that `zero_grad(set_to_none=False)` left: momentum and decay move the parameters.
+    SteppedWithZeros,
 }
 
 /// How often a loop divides the gradient by the loss scale. torch refuses the second time.
@@ -97,6 +118,7 @@ pub struct Recipe {
     pub scheduler_step: Option<SchedulerStep>,
     pub horizon: Horizon,
     pub empty_mean: EmptyMean,
+    pub empty_group: EmptyGroup,
     pub logged: Logged,
     pub graph: Graph,
     pub tail: Tail,

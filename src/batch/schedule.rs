@@ -56,7 +56,8 @@ impl Schedule {
             ScheduleShape::Constant => 1.0,
             _ if steps < warmup => (steps + first) as f64 / warmup as f64,
             ScheduleShape::LinearWarmupDecay => left(),
-            ScheduleShape::CosineWarmupDecay => f64::midpoint(1.0, (std::f64::consts::PI * (1.0 - left())).cos()),
+            // cos(pi t) = -cos(pi (1 - t)), and what is left is 1 - t.
+            ScheduleShape::CosineWarmupDecay => f64::midpoint(1.0, -(std::f64::consts::PI * left()).cos()),
         };
         self.peak * multiplier
     }

@@ -55,7 +55,7 @@ impl Weighing<'_> {
     pub fn place(&self, index: u32, group: &GroupFacts) -> Place {
         match self.recipe.step {
             // Every microbatch is a group to a loop that steps after each.
-            OptimizerStep::EachMicrobatch => Place {
+            OptimizerStep::EachMicrobatch | OptimizerStep::MovesSummed => Place {
                 index: 0,
                 accumulation: 1,
             },
@@ -306,11 +306,15 @@ mod tests {
 
     #[test]
     fn places_and_unscalings() {
-        let stepping = Recipe {
-            step: OptimizerStep::EachMicrobatch,
-            ..Recipe::default()
-        };
-        check(stepping, None, |w| assert_eq!(w.place(1, &group()), at(0, 1)));
+        for step in [OptimizerStep::EachMicrobatch, OptimizerStep::MovesSummed] {
+            let stepping = Recipe {
+                step,
+                ..Recipe::default()
+            };
+            assert!(step.inside());
+            check(stepping, None, |w| assert_eq!(w.place(1, &group()), at(0, 1)));
+        }
+        assert!(!OptimizerStep::Group.inside());
         check(Recipe::default(), Some(SCALE), |w| {
             let carried = Weighing { carried: true, ..w };
             assert_eq!(carried.place(1, &group()), at(1, 4));

@@ -7,7 +7,6 @@ use crate::{
     batch::{
         GroupFacts, MicrobatchFacts,
         no_sync::SyncMode,
-        recipe::OptimizerStep,
         weighing::{Scale, Weighing},
     },
     setup::{Injection, Precision},
@@ -42,7 +41,7 @@ impl Lane {
     fn contribution(&mut self, forward: Option<Forward>, k: &MicrobatchFacts, facts: &GroupFacts) -> Option<Tensor<1>> {
         let weighing = self.weighing();
         let (factor, before) = (weighing.of_loss(facts, k), weighing.enters_before());
-        let together = self.recipe.sync == SyncMode::SingleBackward && self.recipe.step == OptimizerStep::Group;
+        let together = self.recipe.sync == SyncMode::SingleBackward && !self.recipe.step.inside();
         if !together {
             let forward = forward?;
             self.counters.backwards += 1;

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::batch::{
     Convention, Counters, GroupFacts, GroupPlan, MicrobatchPlan, Recipe, TokenWeights,
-    recipe::{Graph, OptimizerStep, Tail},
+    recipe::{Graph, Tail},
     scaler::Scaler,
 };
 
@@ -177,7 +177,7 @@ impl Lane {
         }
         // The last index is closed by the update.
         let closed = facts.closes_index(k) && k.index + 1 < facts.accumulation();
-        let step = self.recipe.step == OptimizerStep::EachMicrobatch && !self.group.carried;
+        let step = self.recipe.step.inside() && !self.group.carried;
         if closed && !step {
             self.close(k.index, facts);
         }

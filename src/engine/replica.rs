@@ -11,6 +11,8 @@ struct Replica {
     parameters: Tensor<1>,
     /// `None` after `zero_grad`, as torch sets it.
     gradient: Option<Tensor<1>>,
+    /// What updates would have moved the parameters by that wait for their group to end.
+    moves: Option<Tensor<1>>,
     optimizer: OptimizerState,
 }
 
@@ -31,6 +33,7 @@ impl Replicas {
         let one = || Replica {
             parameters: parameters.clone(),
             gradient: None,
+            moves: None,
             optimizer: OptimizerState::new(rule),
         };
         Self {
@@ -125,6 +128,14 @@ impl Replicas {
         self.agreed = self.each.len() == 1;
     }
 
+    /// Fills every `.grad` that is empty with zeros.
+    pub fn fill_with_zeros(&mut self) {
+        for replica in &mut self.each {
+            let zeros = replica.parameters.zeros_like();
+            replica.gradient.get_or_insert(zeros);
+        }
+    }
+
     /// Clears every `.grad`.
     pub fn clear_all(&mut self) {
         for replica in &mut self.each {
@@ -136,12 +147,38 @@ impl Replicas {
     /// One update of every replica with its own `.grad`. A replica without one is left alone, as torch leaves a parameter whose `.grad` is
     /// `None`.
     pub fn apply(&mut self, rate: f64) {
-        let update = |replica: &mut Replica| {
+        self.update(|replica| {
             if let Some(gradient) = replica.gradient.clone() {
                 let parameters = replica.parameters.clone();
                 replica.parameters = replica.optimizer.apply(parameters, gradient, rate);
             }
-        };
+        });
+    }
+
+    /// The same, but the parameters stand still until [`Self::make_moves`].
+    pub fn apply_later(&mut self, rate: f64) {
+        self.update(|replica| {
+            if let Some(gradient) = replica.gradient.clone() {
+                let parameters = replica.parameters.clone();
+                let moved = replica.optimizer.apply(parameters.clone(), gradient, rate) - parameters;
+                replica.moves = Some(match replica.moves.take() {
+                    Some(moves) => moves + moved,
+                    None => moved,
+                });
+            }
+        });
+    }
+
+    /// Moves the parameters by all that waits.
+    pub fn make_moves(&mut self) {
+        self.update(|replica| {
+            if let Some(moves) = replica.moves.take() {
+                replica.parameters = replica.parameters.clone() + moves;
+            }
+        });
+    }
+
+    fn update(&mut self, update: impl Fn(&mut Replica)) {
         self.in_step &= self.agreed;
         if self.in_step {
             update(&mut self.each[0]);
@@ -152,12 +189,13 @@ impl Replicas {
         }
     }
 
-    /// Takes an update back: parameters and optimizers are those of `before`; every `.grad` stays as it is.
+    /// Takes an update back: parameters, moves and optimizers are those of `before`; every `.grad` stays as it is.
     pub fn take_back(&mut self, before: Self) {
         self.in_step = before.in_step;
         for (replica, before) in self.each.iter_mut().zip(before.each) {
             replica.parameters = before.parameters;
             replica.optimizer = before.optimizer;
+            replica.moves = before.moves;
         }
     }
 

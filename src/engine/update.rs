@@ -6,7 +6,7 @@ use super::{lane::Lane, replica::Replicas};
 use crate::{
     batch::{
         GroupFacts, GroupPlan,
-        recipe::{Horizon, Tail},
+        recipe::{EmptyGroup, Horizon, OptimizerStep, Tail},
         scaler::{self, Scaler, ScalerError},
         scheduler_clock::Clock,
     },
@@ -35,6 +35,8 @@ pub struct Attempt {
     pub rate: f64,
     /// The loss scale used.
     pub scale: Option<f64>,
+    /// Whether it is the group's last one.
+    last: bool,
     before: Result<Replicas, ScalerError>,
 }
 
@@ -88,7 +90,7 @@ impl Lane {
         };
         let (gradient, others) = self.reduce(facts);
         let ending = ending.map_or(Ending::Carried, |accumulation| {
-            Ending::Attempted(self.attempt(accumulation))
+            Ending::Attempted(self.attempt(accumulation, true))
         });
         (self.reduced(gradient, others), ending)
     }
@@ -97,13 +99,13 @@ impl Lane {
     pub fn step_inside(&mut self, facts: &GroupFacts) -> (Vec<Tensor<1>>, Attempt) {
         let (first, mut gradients) = self.reduce(facts);
         gradients.insert(0, first);
-        let attempt = self.attempt(1);
+        let attempt = self.attempt(1, false);
         (gradients, attempt)
     }
 
     /// One update with the reduced gradient. Whether the gradient was finite is known only when it is read back, so the update can
     /// be taken back.
-    fn attempt(&mut self, accumulation: u32) -> Attempt {
+    fn attempt(&mut self, accumulation: u32, last: bool) -> Attempt {
         self.counters.update_attempts += 1;
         let rate = self.rate(accumulation);
         let scale = self.scaler.as_ref().map(Scaler::scale);
@@ -111,7 +113,14 @@ impl Lane {
         if before.is_ok() {
             let ratio = self.weighing().clips_group();
             self.clip_gradients(ratio);
-            self.replicas.apply(rate);
+            if self.recipe.step == OptimizerStep::MovesSummed {
+                self.replicas.apply_later(rate);
+            } else {
+                self.replicas.apply(rate);
+            }
+            if last {
+                self.make_moves();
+            }
             self.counters.applied_updates += 1;
         }
         if self.stepped.is_some() {
@@ -120,7 +129,18 @@ impl Lane {
         if self.recipe.zero_grad.after_update() {
             self.replicas.clear_all();
         }
-        Attempt { rate, scale, before }
+        Attempt {
+            rate,
+            scale,
+            last,
+            before,
+        }
+    }
+
+    fn make_moves(&mut self) {
+        if self.recipe.step == OptimizerStep::MovesSummed {
+            self.replicas.make_moves();
+        }
     }
 
     /// What the loss scaler refuses whatever the gradient.
@@ -147,11 +167,28 @@ impl Lane {
     pub fn skip(&mut self, plan: &GroupPlan) -> Outcome {
         match self.tail(plan) {
             Tail::Dropped => return Outcome::Dropped,
-            Tail::Carried => {}
-            Tail::Processed => self.counters.update_attempts += 1,
+            Tail::Carried => {
+                self.count_all(plan);
+                return Outcome::NoSupervisedToken;
+            }
+            Tail::Processed => self.count_all(plan),
         }
+        match self.recipe.empty_group {
+            EmptyGroup::Skipped => {
+                self.counters.update_attempts += 1;
+                Outcome::NoSupervisedToken
+            }
+            EmptyGroup::SteppedWithZeros => {
+                self.replicas.fill_with_zeros();
+                let attempt = self.attempt(1, true);
+                // Zeros are finite, and what a loop without zero_grad left there was looked at before.
+                self.settle(attempt, true)
+            }
+        }
+    }
+
+    fn count_all(&mut self, plan: &GroupPlan) {
         plan.microbatches.iter().for_each(|k| self.count_examples(k));
-        Outcome::NoSupervisedToken
     }
 
     /// Ends an attempt once it is known whether all gradients were finite: the scale moves, and what was not finite is taken back, so
@@ -172,6 +209,10 @@ impl Lane {
         };
         if outcome != Outcome::Applied {
             self.replicas.take_back(before);
+            // Those of earlier microbatches stand.
+            if attempt.last {
+                self.make_moves();
+            }
             self.counters.applied_updates -= 1;
         }
         outcome

@@ -18,6 +18,7 @@ proptest! {
         prop_assert_eq!(loss.means, means.len() as u64);
         prop_assert_eq!(loss.supervised, sums.iter().map(|s| s.1).sum::<u64>());
         prop_assert_eq!(loss.token_weighted().is_some(), !means.is_empty());
+        prop_assert_eq!(loss.mean_of_means().is_some(), !means.is_empty());
         let (low, high) = means.iter().fold((f64::MAX, f64::MIN), |(low, high), m| (low.min(*m), high.max(*m)));
         for number in loss.token_weighted().into_iter().chain(loss.mean_of_means()) {
             prop_assert!(number >= low - 1e-9 && number <= high + 1e-9);

@@ -113,19 +113,6 @@ impl Golden {
     }
 }
 
-/// The network that the folder's goldens share.
-pub fn any_network() -> Network {
-    let mut goldens = all().into_iter().filter(|golden| golden.json.get("model").is_some());
-    goldens.next().expect("a golden with a model").network()
-}
-
-/// Some microbatches of the folder.
-pub fn any_microbatches() -> Vec<PaddedBatch> {
-    let goldens = all();
-    let mut cases = goldens.iter().filter(|golden| golden.kind == "grad_case");
-    Case::of(cases.next().expect("a grad_case")).replicas.concat()
-}
-
 impl Network {
     /// The network of a model file.
     pub fn of(model: &Value) -> Self {

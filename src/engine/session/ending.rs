@@ -7,8 +7,9 @@ use super::{
 use crate::{
     batch::logged::logged_loss,
     engine::{
+        checksum::fnv1a,
         lane::Lane,
-        readback::Readback,
+        readback::{Readback, read},
         update::{Ending, Reduced},
     },
     protocol::{Fault, GroupRow, LaneRow, Outcome, ReplicaSpread},
@@ -142,6 +143,10 @@ impl Group {
             };
             if outcome != Outcome::Applied {
                 numbers.stood_still();
+                // Moves of earlier microbatches are made all the same.
+                if let (true, Some([_, _, updated])) = (early.applied, &mut numbers.checksums) {
+                    *updated = fnv1a(&read(lane.parameters(0)).await?);
+                }
             }
             settled.push(Settled {
                 taken_back: outcome == Outcome::NonFiniteGradient,
