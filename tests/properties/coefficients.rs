@@ -195,6 +195,14 @@ fn the_loss_of_an_empty_microbatch_is_what_pytorch_says() {
         assert_eq!(loss(id), 0.0, "{id:?}");
     }
     for row in TABLE {
+        let means_nothing = row.is_mean_of_none(&group, &group.microbatches[0]);
+        assert_eq!(
+            means_nothing,
+            loss(row.id).is_nan(),
+            "{:?}: 0 times what is no number",
+            row.id
+        );
+        assert!(!row.is_mean_of_none(&group, &group.microbatches[1]), "{:?}", row.id);
         assert_eq!(row.coefficient(&group, &group.microbatches[0]), 0.0, "{:?}", row.id);
         assert_eq!(row.loss_factor(&group, &group.microbatches[0]), 0.0, "{:?}", row.id);
     }

@@ -163,6 +163,7 @@ fn attempt(scaler: &mut Scaler, finite: bool) -> Attempt {
 #[test]
 fn calls_out_of_order_are_refused_by_name() {
     let mut scaler = scaler(8.0, 2);
+    assert_eq!((scaler.scale(), scaler.growth_factor()), (8.0, 3.0));
     assert_eq!(scaler.step(), Err(ScalerError::NotChecked));
     assert_eq!(scaler.update(), Err(ScalerError::NotChecked));
     assert_eq!(scaler.unscale(true), Ok(0.125));
