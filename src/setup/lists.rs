@@ -2,7 +2,7 @@
 
 use super::{limits, named::Named, number, problem::Problem, types::Injection};
 use crate::batch::{
-    Convention, ConventionId, FaultId, Faults, LaneRule, Pass, fault::Excluded, oracle::batch_norm::Momentum,
+    Convention, ConventionId, FaultId, Faults, LaneRule, Pass, Split, fault::Excluded, oracle::batch_norm::Momentum,
 };
 
 /// What stands between commas, semicolons and space.
@@ -113,8 +113,9 @@ pub fn lane_name(lane: LaneRule) -> String {
         .join("+")
 }
 
-/// `attempt:microbatch:replica`, separated as lengths are; nothing is no injection.
-pub(super) fn injections(text: &str) -> Result<Vec<Injection>, Problem> {
+/// `attempt:microbatch:replica`, separated as lengths are; nothing is no injection. None may lie outside the group,
+/// where it would never happen.
+pub(super) fn injections(text: &str, split: Option<Split>) -> Result<Vec<Injection>, Problem> {
     let injections: Vec<Injection> = words(text).map(injection).collect::<Result<_, _>>()?;
     if injections.len() > limits::MAX_INJECTIONS {
         return Err(Problem::TooMany {
@@ -122,7 +123,15 @@ pub(super) fn injections(text: &str) -> Result<Vec<Injection>, Problem> {
             max: limits::MAX_INJECTIONS,
         });
     }
-    Ok(injections)
+    let outside =
+        |at: &Injection, split: Split| at.microbatch > split.accumulation.get() || at.replica > split.replicas.get();
+    match split.filter(|&split| injections.iter().any(|at| outside(at, split))) {
+        None => Ok(injections),
+        Some(split) => Err(Problem::InjectionOutside {
+            accumulation: split.accumulation.get(),
+            replicas: split.replicas.get(),
+        }),
+    }
 }
 
 fn injection(entry: &str) -> Result<Injection, Problem> {

@@ -63,7 +63,7 @@ impl Reader<'_> {
         let clip_norm = self.decimal(Key::ClipNorm, 0.0, limits::MAX_CLIP_NORM);
         let precision = self.choice(Key::Precision);
         let loss_scale = self.loss_scale();
-        let inject_inf = self.judge(Key::InjectInf, lists::injections);
+        let inject_inf = self.judge(Key::InjectInf, |text| lists::injections(text, split));
         let dropout = self.dropout();
         let batch_norm = self.batch_norm();
         let lanes = self.judge(Key::Lanes, lists::lanes);

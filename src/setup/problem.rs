@@ -64,6 +64,8 @@ pub enum Problem {
     FaultNeedsSplit { fault: &'static str },
     #[error("write attempt:microbatch:replica such as 3:1:1, each at least 1, separated by commas")]
     BadInjection,
+    #[error("a group has {accumulation} microbatches on each of {replicas} replicas; nothing can happen outside it")]
+    InjectionOutside { accumulation: u32, replicas: u32 },
     #[error("must be a number from 0 to 1, or cumulative")]
     BadMomentum,
 }

@@ -147,6 +147,17 @@ fn infinities_are_put_where_three_counts_say() {
             "{text:?}"
         );
     }
+    for text in ["3:5:1", "3:1:3", "1:1:1, 3:5:2"] {
+        let outside = Problem::InjectionOutside {
+            accumulation: 4,
+            replicas: 2,
+        };
+        assert_eq!(
+            problems(&with(&[(Key::InjectInf, text)])),
+            [(Key::InjectInf, outside)],
+            "{text:?}"
+        );
+    }
     let many = "1:1:1 ".repeat(65);
     let wanted = Problem::TooMany { count: 65, max: 64 };
     assert_eq!(problems(&with(&[(Key::InjectInf, &many)])), [(Key::InjectInf, wanted)]);

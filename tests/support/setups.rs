@@ -163,6 +163,15 @@ fn loss_scale() -> impl Strategy<Value = Option<ScalerConfig>> {
     option::of(scaler)
 }
 
+/// The same, none outside the group.
+fn within(mut injections: Vec<Injection>, split: Split) -> Vec<Injection> {
+    for at in &mut injections {
+        at.microbatch = (at.microbatch - 1) % split.accumulation.get() + 1;
+        at.replica = (at.replica - 1) % split.replicas.get() + 1;
+    }
+    injections
+}
+
 fn injections() -> impl Strategy<Value = Vec<Injection>> {
     let injection = (1..100u32, 1..9u32, 1..9u32).prop_map(|(attempt, microbatch, replica)| Injection {
         attempt: attempt.into(),
@@ -231,7 +240,7 @@ pub fn setup() -> impl Strategy<Value = Setup> {
                 clip_norm,
                 precision,
                 loss_scale,
-                inject_inf,
+                inject_inf: within(inject_inf, split),
                 dropout,
                 batch_norm,
                 lanes,

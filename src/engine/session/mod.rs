@@ -133,7 +133,9 @@ impl Session {
         let epochs = Epochs::new(examples.clone(), setup);
         let groups_per_epoch = epochs.groups_left() as u64;
         if groups_per_epoch == 0 {
-            let needed = setup.split.effective_batch();
+            let split = setup.split;
+            let [m, a, d] = [split.microbatch, split.accumulation, split.replicas].map(|count| u64::from(count.get()));
+            let needed = setup.sharding.group_size(m, a, d);
             return Err(Fault::Data(DataError::NoFullGroup {
                 examples: examples.len() as u64,
                 needed,

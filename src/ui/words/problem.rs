@@ -78,6 +78,13 @@ pub fn problem(locale: Locale, problem: &Problem) -> String {
             td_string!(locale, problem.fault_needs_split, fault = loop_fault(locale, fault)).to_string()
         }
         Problem::BadInjection => td_string!(locale, problem.bad_injection).to_owned(),
+        Problem::InjectionOutside { accumulation, replicas } => td_string!(
+            locale,
+            problem.injection_outside,
+            accumulation = *accumulation,
+            replicas = *replicas
+        )
+        .to_string(),
         Problem::BadMomentum => td_string!(locale, problem.bad_momentum).to_owned(),
     }
 }
