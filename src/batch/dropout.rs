@@ -45,8 +45,12 @@ pub fn by_example(seed: u32, rate: f64, batch: &PaddedBatch, epoch: u32, place: 
 }
 
 fn draws(rng: &mut impl Rng, rate: f64, count: usize) -> impl Iterator<Item = f64> {
-    let kept = 1.0 / (1.0 - rate);
-    (0..count).map(move |_| if rng.random::<f64>() < rate { 0.0 } else { kept })
+    (0..count).map(move |_| multiplier(rng.random(), rate))
+}
+
+/// Of a value whose draw, from 0 to below 1, came out as `drawn`.
+fn multiplier(drawn: f64, rate: f64) -> f64 {
+    if drawn < rate { 0.0 } else { 1.0 / (1.0 - rate) }
 }
 
 /// A generator for these numbers. Neighbouring states of a PCG give related streams, so the numbers are mixed well first.
@@ -101,6 +105,31 @@ mod tests {
             assert_rate(&MaskStream::new(7, 0).mask(rate, 1000, 32), rate);
             assert_rate(&by_example(7, rate, &batch(&[(0, 500), (1, 500)]), 0, 0, 32), rate);
         }
+    }
+
+    #[test]
+    fn a_value_is_dropped_below_the_rate_alone() {
+        let of = |drawn| multiplier(drawn, 0.75).to_bits();
+        assert_eq!(
+            [of(0.0), of(0.5), of(0.75), of(0.9)],
+            [0.0f64, 0.0, 4.0, 4.0].map(f64::to_bits)
+        );
+    }
+
+    /// The first numbers of the published generator from the seed 1234567.
+    #[test]
+    fn numbers_are_mixed_as_published() {
+        assert_eq!(mix(1_234_567), 6_457_827_717_110_365_317);
+        assert_eq!(
+            mix(1_234_567u64.wrapping_add(0x9e37_79b9_7f4a_7c15)),
+            3_203_168_211_198_807_973
+        );
+    }
+
+    #[test]
+    fn a_mask_has_a_multiplier_for_each_value() {
+        assert_eq!(MaskStream::new(1, 0).mask(0.5, 5, 7).len(), 35);
+        assert_eq!(by_example(1, 0.5, &batch(&[(0, 2), (1, 3)]), 0, 0, 7).len(), 42);
     }
 
     #[test]
