@@ -18,7 +18,7 @@ use microbatch_lab::{
     },
     data::DataError,
     engine::{Advance, Device, Session, init, model::Network},
-    protocol::{CellState, Fault, GroupRow, Outcome, ReplicaSpread},
+    protocol::{CellState, Fault, GroupRow, Outcome, ReplicaSpread, journal},
     setup::{Injection, Key, Setup},
 };
 use short_run::{corpus, setup};
@@ -167,6 +167,57 @@ fn every_unit_of_the_schedule_equals_the_oracle() {
         setup.schedule_unit = unit;
         setup.schedule.total = 100;
         equals_oracle(&setup);
+    }
+}
+
+/// A = 4, an infinity in the second microbatch: one of the four attempts is skipped, and the scale halves inside the group.
+#[test]
+fn every_attempt_inside_a_group_is_told() {
+    for fault in [FaultId::StepEachMicrobatch, FaultId::MovesSummed] {
+        let mut setup = setup(&[
+            (Key::Model, "token_mlp"),
+            (Key::LossScale, "dynamic"),
+            (Key::InjectInf, "2:2:1"),
+            (Key::ClipNorm, "1"),
+            (Key::Budget, "3"),
+        ]);
+        setup.lanes = vec![with_faults(&[fault])];
+        let rows = run(&setup, |_| {}).0;
+        let (row, [applied, skipped]) = (&rows[0].lanes[0], [Outcome::Applied, Outcome::NonFiniteGradient]);
+        let outcomes: Vec<Outcome> = row.inner.iter().map(|attempt| attempt.outcome).collect();
+        assert_eq!((outcomes, row.outcome), (vec![applied, skipped, applied], applied));
+        let scales: Vec<(u64, f64, f64)> = row.scales().map(|(n, scale)| (n, scale.used, scale.next)).collect();
+        let (high, low) = (65536.0, 32768.0);
+        assert_eq!(scales, [(1, high, high), (2, high, low), (3, low, low), (4, low, low)]);
+        let counted: Vec<[u64; 4]> = (row.inner.iter())
+            .map(|attempt| {
+                let counters = attempt.counters;
+                let (applied, examples) = (counters.applied_updates, counters.unique_examples);
+                [counters.microbatches, applied, counters.all_reduces, examples]
+            })
+            .collect();
+        assert_eq!(counted, [[2, 1, 1, 4], [4, 1, 2, 8], [6, 2, 3, 12]]);
+        let norms = |at: usize| (row.inner[at].gradient_norm, &row.inner[at].clip_norms[..]);
+        for at in [0, 2] {
+            let (norm, clipped) = norms(at);
+            assert!((norm - clipped[0]).abs() < 1e-5 * norm && clipped.len() == 1);
+        }
+        assert!(!norms(1).0.is_finite() && row.last_clip_norms().len() == 1);
+        let lines = journal::Writer::new(&setup.lanes).lines(&rows[0]);
+        let places = |kind: &str| -> Vec<serde_json::Value> {
+            let lines = lines.iter().map(|line| serde_json::from_str(line).unwrap());
+            lines
+                .filter(|line: &serde_json::Value| line["kind"] == kind)
+                .map(|line| line["after_index"].clone())
+                .collect()
+        };
+        assert_eq!(
+            (places("reduction"), places("attempt")),
+            (
+                vec![0.into(), 1.into(), 2.into(), 3.into()],
+                vec![0.into(), 1.into(), 2.into(), 3.into()]
+            )
+        );
     }
 }
 

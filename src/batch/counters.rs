@@ -10,9 +10,9 @@ pub enum Unit {
     Microbatches,
     /// Backward passes.
     Backwards,
-    /// Groups that reached the optimizer's door, applied or skipped.
+    /// Attempts at an update, applied or skipped: one a group, unless the loop steps inside it.
     UpdateAttempts,
-    /// Groups that changed the parameters.
+    /// Attempts that changed the parameters.
     AppliedUpdates,
     /// Examples processed, repeats counted each time.
     Examples,

@@ -132,4 +132,14 @@ impl Recipe {
             recipe
         })
     }
+
+    /// Whether replicas exchange gradients after microbatch `index` (from 0) of `accumulation`. To a loop that steps after each, every
+    /// microbatch is the only one of its group.
+    pub fn exchanges_after(&self, index: u32, accumulation: u32) -> bool {
+        if self.step.inside() {
+            self.sync.reduces(0, 1)
+        } else {
+            self.sync.reduces(index, accumulation)
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub fn progress(recording: &Recording, current: &CurrentGroup, lane: usize, at: 
     };
     let rule = *recording.setup.lanes.get(lane)?;
     let accumulation = current.plan.microbatches.iter().map(|k| k.facts.index + 1).max()?;
-    Some(match row.outcome {
+    Some(match row.ended() {
         Outcome::NoSupervisedToken | Outcome::Dropped => Progress::LeftOut,
         Outcome::Applied if exchanged(rule, facts.index, accumulation) => Progress::Reduced,
         Outcome::Applied | Outcome::NonFiniteGradient | Outcome::Refused(_) | Outcome::Carried => Progress::Done,
@@ -41,8 +41,9 @@ pub fn progress(recording: &Recording, current: &CurrentGroup, lane: usize, at: 
 
 /// Whether a lane's loop exchanges gradients after microbatch `index` or a later one, so that this one's goes with them.
 fn exchanged(rule: LaneRule, index: u32, accumulation: u32) -> bool {
-    let sync = rule.recipe().sync;
-    rule.convention().pass == Pass::Whole || (index..accumulation).any(|later| sync.reduces(later, accumulation))
+    let recipe = rule.recipe();
+    rule.convention().pass == Pass::Whole
+        || (index..accumulation).any(|later| recipe.exchanges_after(later, accumulation))
 }
 
 fn watched(state: CellState) -> Progress {

@@ -40,7 +40,7 @@ pub struct CurrentGroup {
     pub ended: Option<usize>,
 }
 
-/// Columns of one lane, one entry an ended group.
+/// Columns of one lane, one entry an ended group unless said otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct LaneSeries {
     /// Counts after each group: the possible horizontal axes.
@@ -53,16 +53,19 @@ pub struct LaneSeries {
     pub parameter_distance: Vec<f64>,
     /// Norm of the reduced gradient.
     pub gradient_norm: Vec<f64>,
-    /// Groups that changed nothing here, by number, and why.
+    /// Attempts that changed nothing here, by the number of their group, and why.
     pub not_applied: Vec<(u64, Outcome)>,
+    /// The loss scale used, one entry an attempt, with the attempts made by then; empty without one.
+    pub scale: Vec<(u64, f64)>,
 }
 
 impl LaneSeries {
     /// Adds the group of that number.
     pub fn push(&mut self, number: u64, row: &LaneRow) {
-        if row.outcome != Outcome::Applied {
-            self.not_applied.push((number, row.outcome));
-        }
+        let skipped = row.changed_nothing().map(|outcome| (number, outcome));
+        self.not_applied.extend(skipped);
+        let scales = row.scales().map(|(attempts, scale)| (attempts, scale.used));
+        self.scale.extend(scales);
         self.counters.push(row.counters);
         self.weighted.push(row.loss.token_weighted().unwrap_or(f64::NAN));
         self.unweighted.push(row.loss.mean_of_means().unwrap_or(f64::NAN));
@@ -175,7 +178,7 @@ impl Recording {
 
 /// The state of a group's microbatches in the lane that got furthest: only an applied update took what was reduced.
 fn ended_as(lanes: &[LaneRow]) -> CellState {
-    let furthest = |lane: &LaneRow| match lane.outcome {
+    let furthest = |lane: &LaneRow| match lane.ended() {
         Outcome::Applied => 2,
         Outcome::NonFiniteGradient | Outcome::Refused(_) | Outcome::Carried => 1,
         Outcome::NoSupervisedToken | Outcome::Dropped => 0,

@@ -23,13 +23,14 @@ pub use memory::{MemoryRow, MemorySource, Phase, PhaseBytes};
 pub use preflight::{CheckKind, PreflightCheck, PreflightReport};
 pub use probe::{ProbeReport, ProbeRow};
 pub use row::{
-    Apart, BatchNormRow, CellState, GroupRow, LaneRow, MicrobatchRow, Outcome, ReplicaSpread, ScaleRow, Watched,
+    Apart, AttemptRow, BatchNormRow, CellState, GroupRow, LaneRow, MicrobatchRow, Outcome, ReplicaSpread, ScaleRow,
+    Watched,
 };
 
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes its shape; page and worker of different versions refuse each other with a clear fault.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One loaded experiment. Ordered: a later run has a larger number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -57,7 +57,7 @@ pub enum Outcome {
     Carried,
 }
 
-/// One ended group: one attempt at an update, in every lane.
+/// One ended group, in every lane: one attempt at an update, or more where its loop makes them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupRow {
     /// Who was in it.
@@ -72,12 +72,12 @@ pub struct GroupRow {
     pub memory: Option<MemoryRow>,
 }
 
-/// The loss scale of one group.
+/// The loss scale of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleRow {
-    /// What the losses of this group were multiplied by.
+    /// What its losses were multiplied by.
     pub used: f64,
-    /// The scale of the next group.
+    /// The scale of the next attempt.
     pub next: f64,
     /// Finite attempts in a row since the scale last moved.
     pub growth_tracker: u32,
@@ -94,10 +94,31 @@ pub struct BatchNormRow {
     pub running_var: Vec<f64>,
 }
 
+/// An update that a lane's loop makes inside a group, where no loop should.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptRow {
+    /// The accumulation index, from 0, whose backward it followed.
+    pub after_index: u32,
+    /// What came of it. Where moves are summed, an applied one is made at the end of the group.
+    pub outcome: Outcome,
+    /// As [`LaneRow::gradient_norm`].
+    pub gradient_norm: f64,
+    /// Every norm that the loop's clip saw on replica 0 since the attempt before.
+    pub clip_norms: Vec<f64>,
+    /// The loss scale before and after it; `None` without one.
+    pub scale: Option<ScaleRow>,
+    /// The learning rate used.
+    pub rate: f64,
+    /// Counts after it.
+    pub counters: Counters,
+}
+
 /// What one lane reports of one group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaneRow {
-    /// How it ended here.
+    /// Attempts before the group's last one, in order; none in a loop that steps once a group.
+    pub inner: Vec<AttemptRow>,
+    /// How its last attempt ended here; [`Self::ended`] is the group.
     pub outcome: Outcome,
     /// S of each microbatch, in the order of [`GroupPlan::microbatches`]; one entry for the full batch in one pass, none in a lane that
     /// dropped the group.
@@ -108,9 +129,9 @@ pub struct LaneRow {
     pub logged_loss: f64,
     /// Norm of the reduced gradient, unscaled and not yet clipped; of replica 0's where replicas hold different ones.
     pub gradient_norm: f64,
-    /// Every norm that the loop's clip saw on replica 0, in order; empty where nothing is clipped.
+    /// Every norm that the loop's clip saw on replica 0 in the whole group, in order; empty where nothing is clipped.
     pub clip_norms: Vec<f64>,
-    /// The loss scale; `None` without one.
+    /// The loss scale of the last attempt; `None` without one.
     pub scale: Option<ScaleRow>,
     /// Running statistics; `None` without BatchNorm.
     pub batch_norm: Option<BatchNormRow>,
@@ -126,6 +147,44 @@ pub struct LaneRow {
     pub apart: Option<Apart>,
     /// Whether this lane's replicas agree.
     pub replicas: ReplicaSpread,
+}
+
+impl LaneRow {
+    /// How the group ended: applied, if any of its attempts was.
+    pub fn ended(&self) -> Outcome {
+        if self.changed_nothing().count() == self.attempts() {
+            self.outcome
+        } else {
+            Outcome::Applied
+        }
+    }
+
+    /// Attempts of the group, the last one included.
+    pub fn attempts(&self) -> usize {
+        self.inner.len() + 1
+    }
+
+    /// How the attempts ended that changed nothing, in order.
+    pub fn changed_nothing(&self) -> impl Iterator<Item = Outcome> + '_ {
+        let inner = self.inner.iter().map(|attempt| attempt.outcome);
+        inner
+            .chain([self.outcome])
+            .filter(|&outcome| outcome != Outcome::Applied)
+    }
+
+    /// The loss scale of each attempt, with the attempts since the start by then.
+    pub fn scales(&self) -> impl Iterator<Item = (u64, ScaleRow)> + '_ {
+        let inner = self.inner.iter().map(|attempt| (&attempt.counters, attempt.scale));
+        inner
+            .chain([(&self.counters, self.scale)])
+            .filter_map(|(counters, scale)| scale.map(|scale| (counters.update_attempts, scale)))
+    }
+
+    /// What the clip saw for the last attempt alone.
+    pub fn last_clip_norms(&self) -> &[f64] {
+        let before = self.inner.iter().map(|attempt| attempt.clip_norms.len()).sum();
+        self.clip_norms.get(before..).unwrap_or_default()
+    }
 }
 
 /// How far a lane is from the first lane.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "what is not there fails its test at once")]
 
 use microbatch_lab::{
-    batch::{ExampleId, FaultId, Faults, Unit, scaler::ScalerError},
+    batch::{Counters, ExampleId, FaultId, Faults, Unit, scaler::ScalerError},
     lab::{
         Answer, Closeness, Lab, Msg, NotNow, Progress, Repeats, Transport, cells,
         closeness::relative_l2,
@@ -11,8 +11,8 @@ use microbatch_lab::{
         written::{Written, journal_of},
     },
     protocol::{
-        CellState, Event, Fault, GroupRow, MemoryRow, MemorySource, Outcome, Phase, PhaseBytes, PreflightReport,
-        ProbeReport, RunId,
+        AttemptRow, CellState, Event, Fault, GroupRow, MemoryRow, MemorySource, Outcome, Phase, PhaseBytes,
+        PreflightReport, ProbeReport, RunId, ScaleRow,
     },
     setup::Key,
 };
@@ -185,6 +185,44 @@ fn a_group_that_changed_nothing_leaves_its_cells_unreduced_and_its_number() {
     assert_eq!(last(Outcome::NonFiniteGradient), CellState::Done);
     assert_eq!(last(Outcome::Dropped), CellState::Waiting);
     assert_eq!(last(Outcome::Applied), CellState::Reduced);
+}
+
+#[test]
+fn attempts_inside_a_group_are_recorded_one_by_one() {
+    let scale = |used| ScaleRow {
+        used,
+        next: used / 2.0,
+        growth_tracker: 0,
+    };
+    let inside = |attempts, outcome| AttemptRow {
+        after_index: 0,
+        outcome,
+        gradient_norm: 1.0,
+        clip_norms: Vec::new(),
+        scale: Some(scale(8.0 / attempts as f64)),
+        rate: 0.1,
+        counters: Counters {
+            update_attempts: attempts,
+            ..Counters::default()
+        },
+    };
+    let mut row = told::group(0);
+    let [first, second] = &mut row.lanes[..] else {
+        panic!("two lanes")
+    };
+    first.inner = vec![inside(1, Outcome::NonFiniteGradient), inside(2, Outcome::Applied)];
+    first.outcome = Outcome::NonFiniteGradient;
+    (first.counters.update_attempts, first.scale) = (3, Some(scale(2.0)));
+    second.inner = vec![inside(1, Outcome::NonFiniteGradient)];
+    let mut path = path_to(Transport::Running);
+    path.push(groups(vec![row]));
+    let recording = after(path).lab.recording.unwrap();
+    let skipped = (0, Outcome::NonFiniteGradient);
+    assert_eq!(recording.lanes[0].not_applied, [skipped, skipped]);
+    assert_eq!(recording.lanes[1].not_applied, [skipped]);
+    assert_eq!(recording.lanes[0].scale, [(1, 8.0), (2, 4.0), (3, 2.0)]);
+    assert_eq!(recording.lanes[1].scale, [(1, 8.0)]);
+    assert_eq!(recording.current.unwrap().states[0], CellState::Reduced);
 }
 
 #[test]

@@ -90,6 +90,7 @@ pub fn group(number: u64) -> GroupRow {
         ..Counters::default()
     };
     let lane = LaneRow {
+        inner: Vec::new(),
         outcome: Outcome::Applied,
         loss_sums: vec![1.0, 3.0],
         loss: GroupLoss::from_sums([(1.0, 2), (3.0, 2)]),

@@ -1,10 +1,11 @@
 //! The parts of a loop by hand: clipping, exchange, zero_grad, the mean of nothing, the loss scale, counters.
 
 use microbatch_lab::batch::{
-    ConventionId, Counters, FaultId, Faults, LaneRule, Unit,
+    ConventionId, Counters, FaultId, Faults, LaneRule, Recipe, Unit,
     clip::{ClipAt, ClipOrder, coefficient},
     empty_mean::EmptyMean,
     no_sync::SyncMode,
+    recipe::OptimizerStep,
     scaler::{Attempt, ScaleInGroup, Scaler, ScalerConfig, ScalerError},
     zero_grad::ZeroGrad,
 };
@@ -91,6 +92,29 @@ fn the_context_at_forward_time_decides_which_microbatches_exchange() {
         );
         assert_eq!(mode.exchanges(0), 0);
     }
+}
+
+#[test]
+fn to_a_loop_that_steps_after_each_microbatch_each_is_the_only_one() {
+    let recipe = |step, sync| Recipe {
+        step,
+        sync,
+        ..Recipe::default()
+    };
+    let places = |recipe: Recipe| -> Vec<bool> { (0..3).map(|index| recipe.exchanges_after(index, 3)).collect() };
+    for step in [OptimizerStep::EachMicrobatch, OptimizerStep::MovesSummed] {
+        for sync in [
+            SyncMode::LastMicrobatch,
+            SyncMode::FirstMicrobatch,
+            SyncMode::EveryMicrobatch,
+        ] {
+            assert_eq!(places(recipe(step, sync)), [true; 3], "{sync:?}");
+        }
+        assert_eq!(places(recipe(step, SyncMode::Never)), [false; 3]);
+    }
+    let group = |sync| places(recipe(OptimizerStep::Group, sync));
+    assert_eq!(group(SyncMode::LastMicrobatch), [false, false, true]);
+    assert_eq!(group(SyncMode::FirstMicrobatch), [true, false, false]);
 }
 
 #[test]

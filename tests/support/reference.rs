@@ -16,8 +16,20 @@ mod reference_loop;
 
 use reference_loop::{Lane, World};
 
+/// An attempt before a group's last.
+pub(crate) struct Inner {
+    pub(crate) after_index: u32,
+    pub(crate) outcome: Outcome,
+    pub(crate) gradient_norm: f64,
+    pub(crate) clip_norms: Vec<f64>,
+    pub(crate) rate: f64,
+    pub(crate) scale: Option<f64>,
+    pub(crate) counters: Counters,
+}
+
 /// One lane's group.
 pub(crate) struct Step {
+    pub(crate) inner: Vec<Inner>,
     pub(crate) outcome: Outcome,
     pub(crate) loss_sums: Vec<f64>,
     pub(crate) logged_loss: f64,

@@ -17,7 +17,7 @@ use microbatch_lab::{
     setup::Setup,
 };
 
-use super::{Step, add, gradient, optimizer, scale_by};
+use super::{Inner, Step, add, gradient, optimizer, scale_by};
 
 /// What a run is of.
 pub(super) struct World<'a> {
@@ -117,7 +117,7 @@ impl Lane {
         self.norms.clear();
         self.note();
         let mut now = self.now(plan);
-        let mut applied = false;
+        let (mut inner, mut clips) = (Vec::new(), 0);
         let mut update = Update {
             outcome: Outcome::Dropped,
             norm: f64::NAN,
@@ -135,9 +135,18 @@ impl Lane {
             self.close(world.setup, &now, index);
             if now.tail == Tail::Processed && (now.step_each || index + 1 == indices) {
                 update = self.update(world.setup, self.convention.after_factor(&now.facts), now.a);
-                applied |= update.outcome == Outcome::Applied;
                 if index + 1 < indices {
                     self.note();
+                    inner.push(Inner {
+                        after_index: index,
+                        outcome: update.outcome,
+                        gradient_norm: update.norm,
+                        clip_norms: self.norms[clips..].to_vec(),
+                        rate: update.rate,
+                        scale: self.scaler.as_ref().map(Scaler::scale),
+                        counters: self.counters,
+                    });
+                    clips = self.norms.len();
                 }
             }
         }
@@ -155,7 +164,8 @@ impl Lane {
         }
         let logged = logged_loss(self.convention, &self.recipe, &now.facts, &now.weighted);
         Step {
-            outcome: if applied { Outcome::Applied } else { update.outcome },
+            inner,
+            outcome: update.outcome,
             loss_sums: now.sums,
             logged_loss: if indices == 0 { f64::NAN } else { logged },
             gradient_norm: update.norm,

@@ -65,6 +65,7 @@ pub(crate) async fn equals_oracle_with(
         assert_eq!(row.lanes.len(), steps.len());
         for (lane, step) in row.lanes.iter().zip(steps) {
             let at = format!("group {} of {setup:?}", row.plan.number);
+            same_inside(lane, &step.inner, tolerance, &at);
             assert_eq!(lane.outcome, step.outcome, "{at}");
             same(&lane.loss_sums, &step.loss_sums, tolerance, &at);
             same(&[lane.logged_loss], &[step.logged_loss], tolerance, &at);
@@ -78,14 +79,7 @@ pub(crate) async fn equals_oracle_with(
                 step.rate
             );
             assert_eq!(lane.scale.map(|scale| scale.next), step.scale, "{at}");
-            // The oracle counts what depends on the loop; the rest is counted as it goes.
-            let counters = Counters {
-                backwards: lane.counters.backwards,
-                unique_examples: lane.counters.unique_examples,
-                padded_tokens: lane.counters.padded_tokens,
-                ..step.counters
-            };
-            assert_eq!(lane.counters, counters, "{at}");
+            same_counts(lane.counters, step.counters, &at);
         }
     }
     for (lane, step) in expected
@@ -103,6 +97,34 @@ pub(crate) async fn equals_oracle_with(
         }
     }
     rows
+}
+
+/// Every attempt before a group's last one.
+fn same_inside(lane: &LaneRow, expected: &[reference::Inner], tolerance: f64, at: &str) {
+    assert_eq!(lane.inner.len(), expected.len(), "{at}");
+    for (ours, expected) in lane.inner.iter().zip(expected) {
+        assert_eq!(
+            (ours.after_index, ours.outcome),
+            (expected.after_index, expected.outcome),
+            "{at}"
+        );
+        same(&[ours.gradient_norm], &[expected.gradient_norm], tolerance, at);
+        same(&ours.clip_norms, &expected.clip_norms, tolerance, at);
+        assert_eq!(ours.rate.to_bits(), expected.rate.to_bits(), "{at}");
+        assert_eq!(ours.scale.map(|scale| scale.next), expected.scale, "{at}");
+        same_counts(ours.counters, expected.counters, at);
+    }
+}
+
+/// The oracle counts what depends on the loop; the rest is counted as it goes.
+fn same_counts(ours: Counters, expected: Counters, at: &str) {
+    let counters = Counters {
+        backwards: ours.backwards,
+        unique_examples: ours.unique_examples,
+        padded_tokens: ours.padded_tokens,
+        ..expected
+    };
+    assert_eq!(ours, counters, "{at}");
 }
 
 /// Relative L2; what is no number agrees with what is no number, and zero with zero.

@@ -130,6 +130,7 @@ pub(crate) fn known_group() -> GroupRow {
     };
     let sums = [1024.0, 6144.0];
     let lane = || LaneRow {
+        inner: Vec::new(),
         outcome: Outcome::Applied,
         loss_sums: sums.to_vec(),
         loss: GroupLoss::from_sums([(sums[0], 512), (sums[1], 1536)]),

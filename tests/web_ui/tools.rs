@@ -4,8 +4,8 @@ use microbatch_lab::{
     batch::{ConventionId, ExampleId},
     lab::{Lab, Msg, msg::Effect},
     protocol::{
-        BatchNormRow, CheckKind, Command, Event, Fault, FitReport, FitTry, FittingSplit, GroupRow, MemoryRow,
-        MemorySource, Outcome, Phase, PhaseBytes, PreflightCheck, PreflightReport, ProbeReport, ProbeRow,
+        AttemptRow, BatchNormRow, CheckKind, Command, Event, Fault, FitReport, FitTry, FittingSplit, GroupRow,
+        MemoryRow, MemorySource, Outcome, Phase, PhaseBytes, PreflightCheck, PreflightReport, ProbeReport, ProbeRow,
         ReplicaSpread, RunId, RunState, ScaleRow,
     },
     setup::Key,
@@ -350,6 +350,41 @@ async fn a_loss_scale_opens_its_panel_and_skipped_attempts_are_named() {
     // Nothing of a skipped update counts as reduced in its lane, and the other lane's does.
     assert_eq!(page.all(".cell[data-state='done']").len(), 2);
     assert!(page.text(".outcome").contains("not finite"));
+}
+
+#[wasm_bindgen_test]
+async fn an_attempt_inside_a_group_is_counted_and_named() {
+    let page = page_with(&[(Key::LossScale, "dynamic")]).await;
+    rest(30).await;
+    settle().await;
+    group(&page, 1, |row| {
+        let lane = &mut row.lanes[0];
+        let scale = |used, next| ScaleRow {
+            used,
+            next,
+            growth_tracker: 0,
+        };
+        lane.inner = vec![AttemptRow {
+            after_index: 0,
+            outcome: Outcome::NonFiniteGradient,
+            gradient_norm: f64::INFINITY,
+            clip_norms: Vec::new(),
+            scale: Some(scale(65536.0, 32768.0)),
+            rate: 0.1,
+            counters: lane.counters,
+        }];
+        lane.counters.update_attempts += 1;
+        lane.scale = Some(scale(32768.0, 32768.0));
+    });
+    settle().await;
+    says(&page, "scaler-title", &["1 (groups 2)"]);
+    let outcome = page.text(".outcome");
+    assert!(
+        outcome.contains("1 of 2 attempts") && outcome.contains("not finite"),
+        "{outcome}"
+    );
+    // The group's last attempt was applied.
+    assert!(page.all(".cell[data-state='done']").is_empty());
 }
 
 #[wasm_bindgen_test]

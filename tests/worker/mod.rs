@@ -265,6 +265,7 @@ impl Idle {
             ..Counters::default()
         };
         let lane = LaneRow {
+            inner: Vec::new(),
             outcome: Outcome::Applied,
             loss_sums: Vec::new(),
             loss: GroupLoss::from_sums([]),

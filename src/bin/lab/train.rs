@@ -47,7 +47,7 @@ fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result
     write!(out, "group {}", row.plan.number)?;
     for (&rule, lane) in lanes.iter().zip(&row.lanes) {
         let name = lane_name(rule);
-        match (lane.outcome, lane.loss.token_weighted(), lane.loss.mean_of_means()) {
+        match (lane.ended(), lane.loss.token_weighted(), lane.loss.mean_of_means()) {
             (Outcome::NoSupervisedToken, ..) => write!(out, "  {name}: no supervised token, skipped")?,
             (Outcome::NonFiniteGradient, ..) => write!(out, "  {name}: the gradient is not finite, skipped")?,
             (Outcome::Refused(error), ..) => write!(out, "  {name}: refused, {error}")?,
@@ -74,10 +74,12 @@ fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result
 /// What the loop did beside the update, where it does that at all: the loss scale, norms that were clipped, exchanges, replicas.
 fn beside(lane: &LaneRow, out: &mut impl Write) -> Result<(), Failure> {
     let counters = lane.counters;
-    if let Some(scale) = lane.scale {
-        write!(out, ", loss scale {}", scale.used)?;
-        if scale.used.to_bits() != scale.next.to_bits() {
-            write!(out, ", then {}", scale.next)?;
+    if let Some((_, first)) = lane.scales().next() {
+        write!(out, ", loss scale {}", first.used)?;
+        for (_, scale) in lane.scales() {
+            if scale.used.to_bits() != scale.next.to_bits() {
+                write!(out, ", then {}", scale.next)?;
+            }
         }
         let attempts = counters.update_attempts;
         let skipped = attempts.saturating_sub(counters.applied_updates);
@@ -134,11 +136,12 @@ mod tests {
     use super::*;
     use microbatch_lab::{
         batch::{Counters, GroupLoss},
-        protocol::ScaleRow,
+        protocol::{AttemptRow, ScaleRow},
     };
 
     fn lane() -> LaneRow {
         LaneRow {
+            inner: Vec::new(),
             outcome: Outcome::Applied,
             loss_sums: Vec::new(),
             loss: GroupLoss::from_sums([]),
@@ -186,5 +189,23 @@ mod tests {
             ", loss scale 65536, then 32768, 1 of 5 attempts skipped so far, norm 0.2500 at the clip, \
              5 all-reduces so far (2.0 KiB from each replica), replicas up to 5.0e-1 apart"
         );
+        let attempt = |used, next| AttemptRow {
+            after_index: 0,
+            outcome: Outcome::Applied,
+            gradient_norm: 1.0,
+            clip_norms: Vec::new(),
+            scale: Some(ScaleRow {
+                used,
+                next,
+                growth_tracker: 0,
+            }),
+            rate: 0.1,
+            counters: Counters::default(),
+        };
+        let stepped_inside = LaneRow {
+            inner: vec![attempt(262_144.0, 131_072.0), attempt(131_072.0, 65536.0)],
+            ..scaled
+        };
+        assert!(text(&stepped_inside).starts_with(", loss scale 262144, then 131072, then 65536, then 32768, 1 of 5"));
     }
 }

@@ -12,19 +12,26 @@ use crate::{
         readback::{Readback, read},
         update::{Ending, Reduced},
     },
-    protocol::{Fault, GroupRow, LaneRow, Outcome, ReplicaSpread},
+    protocol::{AttemptRow, Fault, GroupRow, LaneRow, Outcome, ReplicaSpread},
 };
 
 /// What a lane's updates inside a group came to, where its loop makes any.
 #[derive(Default)]
 pub(super) struct Early {
-    applied: bool,
+    attempts: Vec<AttemptRow>,
+    /// Norms of its clip that they account for.
+    norms: usize,
 }
 
-/// How a group ended in one lane, all known.
+impl Early {
+    fn applied(&self) -> bool {
+        self.attempts.iter().any(|attempt| attempt.outcome == Outcome::Applied)
+    }
+}
+
+/// How a group's last attempt ended in one lane, all known.
 struct Settled {
     outcome: Outcome,
-    /// Whether its last update was.
     taken_back: bool,
     rate: f64,
     scale: Option<f64>,
@@ -36,19 +43,35 @@ impl Group {
     pub(super) async fn step_inside(&mut self, lanes: &mut [Lane], stepping: &[usize]) -> Result<(), Fault> {
         for &index in stepping {
             let Some(lane) = lanes.get_mut(index) else { continue };
+            let after_index = self.work_of(lane).map_or(0, |(plan, _)| plan.facts.index);
             let (gradients, attempt) = lane.step_inside(&self.view(lane).facts);
+            let Some(early) = self.early.get_mut(index) else {
+                continue;
+            };
             let mut readback = Readback::default();
             let slots: Vec<_> = gradients.iter().map(|g| readback.add(&squared_norm(g))).collect();
+            let seen = lane.group.norms.iter().skip(early.norms);
+            let clips: Vec<_> = seen.map(|norm| readback.add(norm)).collect();
             let values = readback.read().await?;
-            let mut finite = true;
+            let (mut finite, mut gradient_norm) = (true, None);
             for (slot, gradient) in slots.into_iter().zip(&gradients) {
-                finite &= summed_norm(values.one(slot), gradient).await?.1;
+                let (norm, all_finite) = summed_norm(values.one(slot), gradient).await?;
+                gradient_norm.get_or_insert(norm);
+                finite &= all_finite;
             }
+            let (rate, scale) = (attempt.rate, attempt.scale);
             let outcome = lane.settle(attempt, finite);
             lane.note_counts();
-            if let Some(early) = self.early.get_mut(index) {
-                early.applied |= outcome == Outcome::Applied;
-            }
+            early.norms += clips.len();
+            early.attempts.push(AttemptRow {
+                after_index,
+                outcome,
+                gradient_norm: gradient_norm.unwrap_or(f64::NAN),
+                clip_norms: clips.into_iter().map(|slot| values.one(slot)).collect(),
+                scale: lane.scale_row(scale),
+                rate,
+                counters: lane.counters,
+            });
         }
         Ok(())
     }
@@ -78,6 +101,7 @@ impl Group {
         let outcome = lane.skip(&view.plan);
         let loss_sums = vec![0.0; view.plan.microbatches.len()];
         LaneRow {
+            inner: Vec::new(),
             outcome,
             loss: group_loss(&view.plan, &loss_sums),
             loss_sums,
@@ -121,9 +145,12 @@ impl Group {
         }
         drop(reduced);
         let settled = self.settle(lanes, endings, &mut numbers).await?;
-        let rows = lanes.iter().zip(numbers).zip(settled);
+        let rows = lanes.iter().zip(numbers).zip(settled).zip(&self.early);
         Ok(rows
-            .map(|((lane, numbers), settled)| self.row(lane, numbers, &settled))
+            .map(|(((lane, numbers), settled), early)| LaneRow {
+                inner: early.attempts.clone(),
+                ..self.row(lane, numbers, &settled)
+            })
             .collect())
     }
 
@@ -148,13 +175,13 @@ impl Group {
             if outcome != Outcome::Applied {
                 numbers.stood_still();
                 // Moves of earlier microbatches are made all the same.
-                if let (true, Some([_, _, updated])) = (early.applied, &mut numbers.checksums) {
+                if let (true, Some([_, _, updated])) = (early.applied(), &mut numbers.checksums) {
                     *updated = fnv1a(&read(lane.parameters(0)).await?);
                 }
             }
             settled.push(Settled {
                 taken_back: outcome == Outcome::NonFiniteGradient,
-                outcome: if early.applied { Outcome::Applied } else { outcome },
+                outcome,
                 rate,
                 scale,
             });
@@ -176,6 +203,7 @@ impl Group {
             logged_loss(lane.convention, &lane.recipe, &view.facts, sums)
         };
         LaneRow {
+            inner: Vec::new(),
             outcome: settled.outcome,
             loss: group_loss(&view.plan, &numbers.loss_sums),
             loss_sums: numbers.loss_sums,

@@ -171,7 +171,7 @@ impl Group {
 
     /// What `lane` does on the present microbatch: a lane that takes the whole group in one pass works on the last one only, one that
     /// drops the group on none.
-    fn work_of(&self, lane: &Lane) -> Option<(&MicrobatchPlan, &GroupFacts)> {
+    pub(super) fn work_of(&self, lane: &Lane) -> Option<(&MicrobatchPlan, &GroupFacts)> {
         let view = self.view(lane);
         if lane.tail(&view.plan) == Tail::Dropped {
             return None;

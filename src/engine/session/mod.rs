@@ -310,7 +310,7 @@ impl Session {
         self.ledger.begin(Phase::Update, None);
         let mut row = group.end(&mut self.lanes, unique, self.whole).await?;
         self.ledger.end();
-        let applied = row.lanes.iter().any(|lane| lane.outcome == Outcome::Applied);
+        let applied = row.lanes.iter().any(|lane| lane.ended() == Outcome::Applied);
         self.barren = if applied { 0 } else { self.barren + 1 };
         self.ledger.check(row.plan.number)?;
         row.memory = self.ledger.close(applied);

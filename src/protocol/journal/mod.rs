@@ -1,7 +1,7 @@
 //! The journal of a run: one JSON object a line, the same from the page and from the command line.
 //!
 //! The first line describes the run; then, group by group and lane by lane, one line for each microbatch, one for each all-reduce (or
-//! one that says there was none), and one for the attempt at an update. `docs/journal.md` is the schema: every field with its type and
+//! one that says there was none), and one for each attempt at an update. `docs/journal.md` is the schema: every field with its type and
 //! unit, held against what is written by a test. Numbers that JSON lacks (NaN, infinities) are written as null; checksums, which are
 //! larger than JSON's safe integers, as 16 hexadecimal digits. Lanes, groups, epochs, replicas and microbatches count from 0.
 
@@ -18,7 +18,7 @@ use super::GroupRow;
 use crate::batch::{Counters, LaneRule};
 
 /// The format of the lines. Raised whenever one changes its meaning.
-pub const JOURNAL_VERSION: u32 = 2;
+pub const JOURNAL_VERSION: u32 = 3;
 
 /// Writes the lines of a run's groups, in order. Counters only grow, so what one group took is the difference to the one before.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Writer {
             let place = Place { lane, rule: *rule, row };
             lines.extend(microbatch::lines(place, numbers));
             lines.extend(reduction::lines(place, before, &numbers.counters));
-            lines.push(attempt::line(place, numbers));
+            lines.extend(attempt::lines(place, numbers));
             *before = numbers.counters;
         }
         lines

@@ -27,10 +27,10 @@ pub(super) fn lines(place: Place<'_>, before: &Counters, after: &Counters) -> Ve
 
 /// The accumulation indices whose backward exchanges gradients.
 fn places(rule: LaneRule, plan: &GroupPlan) -> Vec<u32> {
-    let sync = rule.recipe().sync;
+    let recipe = rule.recipe();
     let accumulation = plan.microbatches.iter().map(|k| k.facts.index + 1).max().unwrap_or(0);
     (0..accumulation)
-        .filter(|&index| sync.reduces(index, accumulation))
+        .filter(|&index| recipe.exchanges_after(index, accumulation))
         .collect()
 }
 

@@ -11,8 +11,8 @@ use crate::{
         scaler::ScalerError,
     },
     protocol::{
-        AdapterFacts, Apart, BatchNormRow, DeviceReport, LaneRow, MemoryRow, MemorySource, Outcome, Phase, PhaseBytes,
-        ReplicaSpread, RunFacts, ScaleRow,
+        AdapterFacts, Apart, AttemptRow, BatchNormRow, DeviceReport, LaneRow, MemoryRow, MemorySource, Outcome, Phase,
+        PhaseBytes, ReplicaSpread, RunFacts, ScaleRow,
     },
     setup::{Draft, file, parse::parse},
 };
@@ -53,6 +53,7 @@ fn memory() -> MemoryRow {
 /// One lane's numbers with nothing that may be absent.
 fn bare(loss_sums: Vec<f64>, counts: &[u64]) -> LaneRow {
     LaneRow {
+        inner: Vec::new(),
         outcome: Outcome::Applied,
         loss: GroupLoss::from_sums(loss_sums.iter().copied().zip(counts.iter().copied())),
         loss_sums,
@@ -95,6 +96,26 @@ fn whole(loss_sums: Vec<f64>, counts: &[u64]) -> LaneRow {
         }),
         replicas: ReplicaSpread::Parted { largest: 0.5 },
         ..bare(loss_sums, counts)
+    }
+}
+
+/// An attempt inside a group, after microbatch `after_index`.
+fn inside(after_index: u32, outcome: Outcome) -> AttemptRow {
+    AttemptRow {
+        after_index,
+        outcome,
+        gradient_norm: f64::INFINITY,
+        clip_norms: vec![f64::INFINITY],
+        scale: Some(ScaleRow {
+            used: 131_072.0,
+            next: 65536.0,
+            growth_tracker: 0,
+        }),
+        rate: 0.2,
+        counters: Counters {
+            update_attempts: 7,
+            ..Counters::default()
+        },
     }
 }
 
@@ -236,6 +257,74 @@ fn what_was_not_computed_keeps_its_example_ids() {
     );
 }
 
+#[test]
+fn an_attempt_inside_a_group_has_a_line_before_that_of_the_group() {
+    let mut row = two_lanes();
+    row.lanes[0].inner = vec![inside(0, Outcome::NonFiniteGradient), inside(1, Outcome::Applied)];
+    row.lanes[0].clip_norms = vec![f64::INFINITY, f64::INFINITY, 2.0];
+    row.lanes[0].outcome = Outcome::NonFiniteGradient;
+    let lines = read(&Writer::new(&split_and_whole()).lines(&row));
+    let attempts: Vec<&Value> = lines.iter().filter(|line| line["kind"] == "attempt").collect();
+    let told = |at: usize| {
+        let line = attempts[at];
+        ["lane", "after_index", "ends_group", "outcome", "applied"].map(|name| line[name].clone())
+    };
+    assert_eq!(attempts.len(), 4);
+    assert_eq!(
+        told(0),
+        [
+            json!(0),
+            json!(0),
+            json!(false),
+            json!("non_finite_gradient"),
+            json!(false)
+        ]
+    );
+    assert_eq!(
+        told(1),
+        [json!(0), json!(1), json!(false), json!("applied"), json!(true)]
+    );
+    assert_eq!(
+        told(2),
+        [
+            json!(0),
+            json!(0),
+            json!(true),
+            json!("non_finite_gradient"),
+            json!(false)
+        ]
+    );
+    assert_eq!(
+        told(3),
+        [json!(1), json!(0), json!(true), json!("applied"), json!(true)]
+    );
+    let line = attempts[0];
+    assert_eq!(
+        (&line["scale"]["next"], &line["learning_rate"]),
+        (&json!(65536.0), &json!(0.2))
+    );
+    assert_eq!((&line["update_attempts"], &line["loss_sum"]), (&json!(7), &Value::Null));
+    assert_eq!(
+        attempts[2]["clip_norms"],
+        json!([2.0]),
+        "those of the last attempt alone"
+    );
+}
+
+#[test]
+fn a_group_is_applied_if_any_of_its_attempts_was() {
+    let mut lane = bare(vec![], &[]);
+    assert_eq!((lane.ended(), lane.attempts()), (Outcome::Applied, 1));
+    lane.outcome = Outcome::Dropped;
+    assert_eq!(lane.ended(), Outcome::Dropped);
+    lane.inner = vec![inside(0, Outcome::NonFiniteGradient)];
+    assert_eq!((lane.ended(), lane.attempts()), (Outcome::Dropped, 2));
+    lane.inner.push(inside(1, Outcome::Applied));
+    assert_eq!(lane.ended(), Outcome::Applied);
+    let why: Vec<Outcome> = lane.changed_nothing().collect();
+    assert_eq!(why, [Outcome::NonFiniteGradient, Outcome::Dropped]);
+}
+
 /// Three microbatches on two replicas, under each place of `no_sync()`, counted by `per_group` all-reduces of 40 bytes a group.
 fn reductions(fault: Option<FaultId>, per_group: u64) -> Vec<(Value, Value, Value)> {
     let faults = fault.map_or(Faults::NONE, |id| Faults::NONE.and(id).unwrap());
@@ -270,6 +359,8 @@ fn each_all_reduce_has_a_line_and_so_has_its_absence() {
     assert_eq!(reductions(None, 1), [at(2)]);
     assert_eq!(reductions(Some(FaultId::SyncFirstMicrobatch), 1), [at(0)]);
     assert_eq!(reductions(Some(FaultId::SyncEachMicrobatch), 3), [at(0), at(1), at(2)]);
+    assert_eq!(reductions(Some(FaultId::StepEachMicrobatch), 3), [at(0), at(1), at(2)]);
+    assert_eq!(reductions(Some(FaultId::MovesSummed), 3), [at(0), at(1), at(2)]);
     assert_eq!(
         reductions(Some(FaultId::NeverSynced), 0),
         [(json!(false), Value::Null, json!(0))]

@@ -51,7 +51,7 @@ impl Card {
     fn of(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Self {
         let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::loss);
         Self {
-            outcome: Some(lane.outcome),
+            outcome: Some(lane.ended()),
             weighted: loss_words::weighted(lane),
             weighted_value: text(lane.loss.token_weighted()),
             unweighted: loss_words::unweighted(plan, lane),

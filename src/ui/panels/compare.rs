@@ -147,7 +147,7 @@ fn counted(recording: &Recording, lane: usize, unit: Unit) -> u64 {
 
 fn first(locale: Locale, recording: &Recording, lane: usize, read: fn(&crate::protocol::Apart) -> f64) -> String {
     let mut rows = recording.groups.iter().filter_map(|row| row.lanes.get(lane));
-    let Some(row) = rows.find(|row| row.outcome == Outcome::Applied) else {
+    let Some(row) = rows.find(|row| row.ended() == Outcome::Applied) else {
         return "–".to_owned();
     };
     row.apart

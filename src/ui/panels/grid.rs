@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::group_view::{CellView, GroupView};
+use super::group_view::{CellView, Ended, GroupView};
 use crate::{
     lab::Progress,
     ui::{
@@ -62,7 +62,7 @@ pub fn GroupGrid() -> impl IntoView {
     };
     let outcome = move || {
         let locale = store.locale.get();
-        group.with(|group| names::outcome(locale, group.as_ref()?.outcome?))
+        group.with(|group| ended_words(locale, group.as_ref()?.ended?))
     };
     view! {
         <section class="panel grid-panel" aria-labelledby="grid-title">
@@ -95,6 +95,17 @@ pub fn GroupGrid() -> impl IntoView {
             </div>
         </section>
     }
+}
+
+/// What did not change anything, and why; `None` where all did.
+fn ended_words(locale: Locale, ended: Ended) -> Option<String> {
+    let why = names::outcome(locale, ended.outcome)?;
+    if ended.attempts == 1 {
+        return Some(why.to_owned());
+    }
+    let [n, all] = [ended.changed_nothing, ended.attempts].map(format::count);
+    let count = td_string!(locale, grid.attempts_skipped, n, all);
+    Some(format!("{count} {why}"))
 }
 
 #[component]

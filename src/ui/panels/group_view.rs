@@ -3,7 +3,7 @@
 use crate::{
     batch::Pass,
     lab::{Lab, Progress, Recording, Repeats, cells, recording::CurrentGroup},
-    protocol::Outcome,
+    protocol::{LaneRow, Outcome},
     ui::format,
 };
 
@@ -30,7 +30,7 @@ pub struct GroupView {
     /// N.
     pub supervised: u64,
     /// How it ended in the lane looked at, once it has.
-    pub outcome: Option<Outcome>,
+    pub ended: Option<Ended>,
     /// Places, different examples, and those of them in more than one place.
     pub members: [u64; 3],
     /// Microbatches that are drawn, of how many.
@@ -41,6 +41,27 @@ pub struct GroupView {
     pub columns: u32,
     /// Rows drawn.
     pub rows: u32,
+}
+
+/// How a group ended, all of its attempts at an update considered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Why the newest of those changed nothing that did; [`Outcome::Applied`] if there is none.
+    pub outcome: Outcome,
+    /// How many changed nothing.
+    pub changed_nothing: u64,
+    /// Of how many.
+    pub attempts: u64,
+}
+
+impl Ended {
+    fn of(row: &LaneRow) -> Self {
+        Self {
+            outcome: row.changed_nothing().last().unwrap_or(Outcome::Applied),
+            changed_nothing: row.changed_nothing().count() as u64,
+            attempts: row.attempts() as u64,
+        }
+    }
 }
 
 /// One microbatch on one replica.
@@ -79,7 +100,7 @@ impl GroupView {
             replicas,
             accumulation,
             supervised: plan.supervised(),
-            outcome: ended.and_then(|row| row.lanes.get(lane)).map(|row| row.outcome),
+            ended: ended.and_then(|row| row.lanes.get(lane)).map(Ended::of),
             members: [repeats.places, repeats.unique, repeats.repeated.len() as u64],
             shown: (0, plan.microbatches.len() as u64),
             cells: vec![None; usize::try_from(rows * columns).unwrap_or(0)],

@@ -76,7 +76,7 @@ impl Tally {
         if row.plan.partial {
             self.partial.note(number, 1, &ids());
         }
-        if row.lanes.iter().any(|lane| lane.outcome != Outcome::Applied) {
+        if row.lanes.iter().any(|lane| lane.ended() != Outcome::Applied) {
             self.skipped.note(number, 1, &ids());
         }
         if !row.dropped.is_empty() {

@@ -205,6 +205,7 @@ mod tests {
         };
         let sums = [1024.0, 4.0 * tokens as f64];
         let lane = LaneRow {
+            inner: Vec::new(),
             outcome: Outcome::Applied,
             loss_sums: sums.to_vec(),
             loss: GroupLoss::from_sums([(sums[0], 512), (sums[1], tokens)]),

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// So many of the newest skipped groups are named.
+/// So many of the newest attempts that changed nothing have their groups named.
 const NAMED: usize = 6;
 
 const LINES: &[Line] = &[
@@ -85,7 +85,9 @@ fn skipped(locale: Locale, recording: &Recording, lane: usize) -> String {
         return "0".to_owned();
     }
     let newest = &groups[groups.len().saturating_sub(NAMED)..];
-    let numbers: Vec<String> = newest.iter().map(|(number, _)| format::count(number + 1)).collect();
+    let mut numbers: Vec<String> = newest.iter().map(|(number, _)| format::count(number + 1)).collect();
+    // More than one attempt of a group may have changed nothing.
+    numbers.dedup();
     let (count, numbers) = (format::count(groups.len() as u64), numbers.join(", "));
     if groups.len() > NAMED {
         td_string!(locale, scaler.groups_more, count, numbers).to_string()
@@ -175,12 +177,9 @@ fn feed(store: Store) -> Feed {
     });
     Feed::new(version, move |lane, from, push| {
         store.peek(|lab| {
-            let groups = lab.recording.iter().flat_map(|recording| &recording.groups).skip(from);
-            for row in groups.filter_map(|row| row.lanes.get(lane)) {
-                push(
-                    row.counters.update_attempts as f64,
-                    row.scale.map_or(f64::NAN, |scale| scale.used),
-                );
+            let series = lab.recording.as_ref().and_then(|recording| recording.lanes.get(lane));
+            for &(attempts, used) in series.iter().flat_map(|series| &series.scale).skip(from) {
+                push(attempts as f64, used);
             }
         });
     })

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{bare, device, facts, header, read, row, split_and_whole, two_lanes};
+use super::{bare, device, facts, header, inside, read, row, split_and_whole, two_lanes};
 use crate::{
-    protocol::journal::{JOURNAL_VERSION, Writer},
+    protocol::{
+        Outcome,
+        journal::{JOURNAL_VERSION, Writer},
+    },
     setup::{Draft, Key, parse::parse},
 };
 
@@ -83,6 +86,7 @@ fn sample() -> Vec<Value> {
     lines.extend(writer.lines(&two_lanes()));
     let mut sparse = row(vec![bare(vec![f64::NAN, 1.0], &[512, 1536]), bare(vec![], &[])]);
     sparse.memory = None;
+    sparse.lanes[0].inner = vec![inside(0, Outcome::NonFiniteGradient)];
     sparse.lanes[1].logged_loss = f64::NAN;
     sparse.lanes[1].clip_norms = vec![f64::NAN];
     lines.extend(writer.lines(&sparse));
