@@ -199,7 +199,9 @@ impl Session {
             numerics.enter_epoch(plan.epoch);
             numerics
         });
-        split.refuse(plan)?;
+        if plan.supervised() > 0 {
+            split.refuse(plan)?;
+        }
         let subject = probe::Subject {
             device: &self.device,
             network: &self.network,
