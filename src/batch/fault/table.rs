@@ -167,7 +167,7 @@ pub const TABLE: &[Fault] = &[
         formula: "(loss * mask).sum() / mask.sum()",
         sources: &["pytorch/pytorch#116349"],
         symptom: Symptom::NotANumber,
-        needs: Needs::Nothing,
+        needs: Needs::PartMean,
         apply: |r| r.empty_mean = EmptyMean::HandMasked,
     },
     Fault {
