@@ -255,3 +255,27 @@ fn watching_an_empty_group_changes_no_number() {
     let sums = |lane: usize| cells[1].lanes[lane].loss_sum;
     assert_eq!((sums(0), sums(1)), (None, Some(0.0)));
 }
+
+/// `scheduler.step(); optimizer.step()` with an infinity in the second attempt, as torch's LambdaLR gives it.
+#[test]
+fn a_scheduler_before_the_optimizer_is_not_held_on_a_skip() {
+    let setup = setup(&[
+        (Key::Model, "token_mlp"),
+        (Key::Rate, "0.003"),
+        (Key::Schedule, "linear_warmup_decay"),
+        (Key::Warmup, "3"),
+        (Key::ScheduleTotal, "10"),
+        (Key::LossScale, "dynamic"),
+        (Key::InjectInf, "2:1:1"),
+        (Key::Lanes, "token_weighted+scheduler_before_optimizer"),
+        (Key::Budget, "3"),
+    ]);
+    let rows = ended(&setup).0;
+    let rates: Vec<f64> = rows.iter().map(|row| row.lanes[0].rate).collect();
+    assert_eq!(rows[1].lanes[0].outcome, Outcome::NonFiniteGradient);
+    let expected = [0.002, 0.003, 0.003, 0.003 * 6.0 / 7.0];
+    assert_eq!(rates.len(), expected.len());
+    for (rate, expected) in rates.iter().zip(expected) {
+        assert!((rate - expected).abs() < 1e-12, "{rates:?}");
+    }
+}
