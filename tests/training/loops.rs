@@ -1,7 +1,10 @@
 //! What a loop comes to in the corners of a run: budgets out of reach, groups without a token, gradients that are cleared or missing.
 
 use microbatch_lab::{
-    batch::{ConventionId, Example, ExampleId, FaultId, IGNORE_INDEX, LaneRule, Split, scaler::ScalerError},
+    batch::{
+        ConventionId, Example, ExampleId, FaultId, IGNORE_INDEX, LaneRule, Split, oracle::relative_l2,
+        scaler::ScalerError,
+    },
     engine::{Advance, Device, Session},
     protocol::{Fault, GroupRow, Outcome},
     setup::{Injection, Key, Setup},
@@ -278,4 +281,30 @@ fn a_scheduler_before_the_optimizer_is_not_held_on_a_skip() {
     for (rate, expected) in rates.iter().zip(expected) {
         assert!((rate - expected).abs() < 1e-12, "{rates:?}");
     }
+}
+
+/// The mean of two equal gradients is either of them; that of three is rounded twice.
+#[test]
+fn identical_replicas_train_as_one() {
+    let with = |replicas: &str, sharding| {
+        let setup = setup(&[
+            (Key::Accumulation, "3"),
+            (Key::Replicas, replicas),
+            (Key::Sharding, sharding),
+            (Key::Lanes, "token_weighted"),
+            (Key::Optimizer, "sgd"),
+            (Key::Rate, "0.1"),
+            (Key::Budget, "1"),
+        ]);
+        let mut session = Session::new(&Device::flex(), &setup, corpus(&setup)).unwrap();
+        session.keep_gradients();
+        rows(&mut session);
+        block_on(session.replicas(0)).unwrap().swap_remove(0).stepped
+    };
+    let (alone, two, three) = (with("1", "interleaved"), with("2", "identical"), with("3", "identical"));
+    assert_eq!(alone, two);
+    let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
+    let error = relative_l2(&wide(&three), &wide(&alone));
+    println!("three identical replicas against one: {error:.1e}");
+    assert!(error > 0.0 && error < 2e-7, "{error:e}");
 }

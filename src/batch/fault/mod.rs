@@ -87,7 +87,7 @@ pub struct Fault {
     pub id: FaultId,
     /// Where it sits.
     pub place: Place,
-    /// What the loop does, as code. `k` counts microbatches from 0 in each epoch, `scale` is the loss scale: 1 without one.
+    /// What the loop does, as code; `scale` is the loss scale, 1 without one.
     pub formula: &'static str,
     /// Frameworks, reports and documents that it comes from.
     pub sources: &'static [&'static str],
