@@ -151,8 +151,8 @@ mod tests {
     fn an_empty_group_is_entered_where_something_comes_of_it() {
         let enters = |empty_group, empty_mean, id| {
             let recipe = Recipe {
-                empty_group,
                 empty_mean,
+                empty_group,
                 ..Recipe::default()
             };
             recipe.enters_empty_group(Convention::of(id))

@@ -2,11 +2,12 @@
 
 use microbatch_lab::{
     batch::{
-        ConventionId, Example, ExampleId, FaultId, IGNORE_INDEX, LaneRule, Split, oracle::relative_l2,
+        ConventionId, Example, ExampleId, FaultId, IGNORE_INDEX, LaneRule, Split,
+        oracle::{Momentum, relative_l2},
         scaler::ScalerError,
     },
-    engine::{Advance, Device, Session},
-    protocol::{Fault, GroupRow, Outcome},
+    engine::{Advance, Device, Session, WarmUp, init, model::Network},
+    protocol::{Fault, GroupRow, Outcome, Preparation},
     setup::{Injection, Key, Setup},
 };
 use pollster::block_on;
@@ -307,4 +308,51 @@ fn identical_replicas_train_as_one() {
     let error = relative_l2(&wide(&three), &wide(&alone));
     println!("three identical replicas against one: {error:.1e}");
     assert!(error > 0.0 && error < 2e-7, "{error:e}");
+}
+
+/// BatchNorm over one position has no variance, in an empty group as in any other that is gone through.
+#[test]
+fn an_empty_group_that_is_gone_through_needs_what_any_other_needs() {
+    let mut setup = three_groups("sgd");
+    setup.split = Split::new(1, 7, 1).unwrap();
+    setup.batch_norm = Some(Momentum::Fixed(0.1));
+    let examples: Vec<Example> = first_empty(7)
+        .into_iter()
+        .map(|mut example| {
+            let length = if example.id.0 < 7 { 1 } else { 3 };
+            example.tokens.truncate(length);
+            example.labels.truncate(length);
+            example
+        })
+        .collect();
+    let mut first_group = |faults: &[FaultId]| {
+        setup.lanes = vec![with_faults(faults)];
+        let vocabulary = corpus(&setup).vocabulary;
+        let network = Network::of(&setup, vocabulary.size());
+        let start = init::parameters(&network, &setup.start, &vocabulary, setup.seed).unwrap();
+        let mut session = Session::with_network(&Device::flex(), &setup, examples.clone(), network, start).unwrap();
+        block_on(session.advance(false)).map(|_| ())
+    };
+    assert_eq!(first_group(&[]), Ok(()));
+    assert_eq!(
+        first_group(&[FaultId::EmptyGroupStepped]),
+        Err(Fault::BatchNormNeedsTwo)
+    );
+}
+
+/// Kernels are not all compiled before a group with tokens is through.
+#[test]
+fn a_warm_up_goes_on_after_an_empty_group() {
+    let mut setup = three_groups("sgd");
+    setup.lanes = vec![with_faults(&[FaultId::EmptyGroupStepped])];
+    let mut own = corpus(&setup);
+    own.examples = first_empty(6);
+    let mut warm_up = WarmUp::new(&Device::flex(), &setup, &own).unwrap();
+    let mut steps = Vec::new();
+    while let Some(Preparation::CompilingKernels { done, total }) = block_on(warm_up.step()).unwrap() {
+        steps.push((done, total));
+    }
+    // Six microbatches forward and backward; the second time, the update too.
+    let expected: Vec<(u32, u32)> = (1..=12).chain(1..=13).map(|done| (done, 13)).collect();
+    assert_eq!(steps, expected);
 }
