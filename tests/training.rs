@@ -6,6 +6,8 @@
     reason = "a broken premise must fail its test at once"
 )]
 
+#[path = "training/loops.rs"]
+mod loops;
 #[path = "support/reference.rs"]
 mod reference;
 #[path = "support/short_run.rs"]

@@ -110,6 +110,32 @@ impl Convention {
         k.supervised == 0 && !(self.loss_factor)(group, k).is_finite()
     }
 
+    /// Whether it divides by the tokens of a part of the group (a microbatch, a replica, a half), which may have none where the group has
+    /// some.
+    pub fn divides_by_a_part(&self) -> bool {
+        let k = |replica, index, supervised: u32| MicrobatchFacts {
+            replica,
+            index,
+            examples: 1,
+            scored_examples: supervised,
+            supervised: supervised.into(),
+            positions: 1,
+            unpadded: 1,
+        };
+        // The first microbatch, the first replica and the first half are empty.
+        let group = GroupFacts {
+            replicas: 2,
+            nominal_accumulation: 2,
+            microbatches: vec![k(0, 0, 0), k(1, 0, 0), k(0, 1, 0), k(1, 1, 1)],
+        };
+        self.is_mean_of_none(&group, &k(0, 0, 0))
+    }
+
+    /// Whether what microbatch `k` adds to `.grad` is still there at the update.
+    pub fn keeps(&self, group: &GroupFacts, k: &MicrobatchFacts) -> bool {
+        (self.kept)(group, k)
+    }
+
     /// What the accumulated gradient of a replica is multiplied by afterwards.
     pub fn after_factor(&self, group: &GroupFacts) -> f64 {
         (self.after_factor)(group)

@@ -24,6 +24,15 @@ impl LaneRule {
         Recipe::with(self.faults)
     }
 
+    /// The same loop under another convention, without the faults that would show nothing there.
+    #[must_use]
+    pub fn counting(self, convention: ConventionId) -> Self {
+        Self {
+            convention,
+            faults: self.faults.under(Convention::of(convention)),
+        }
+    }
+
     /// Whether this lane computes the update that was meant.
     pub fn correct(self) -> bool {
         self.faults.is_empty() && self.convention().correct
@@ -36,5 +45,27 @@ impl From<ConventionId> for LaneRule {
             convention,
             faults: Faults::NONE,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::FaultId;
+
+    #[test]
+    fn another_convention_keeps_what_still_shows() {
+        let faults = vec![FaultId::ZeroGradForgotten, FaultId::HandMaskedMean]
+            .try_into()
+            .unwrap();
+        let rule = LaneRule {
+            convention: ConventionId::MeanOfMeans,
+            faults,
+        };
+        let other = rule.counting(ConventionId::Sum);
+        assert_eq!(other.convention, ConventionId::Sum);
+        assert_eq!(Vec::from(other.faults), [FaultId::ZeroGradForgotten]);
+        assert_eq!(rule.counting(ConventionId::FullBatch), ConventionId::FullBatch.into());
+        assert_eq!(rule.counting(ConventionId::NeverDivided).faults, faults);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Pure: no IO, no burn, no browser. Every number the engine reports has its plain f64 twin here or in [`oracle`].
 
+pub mod barren;
 pub mod clip;
 pub mod convention;
 pub mod counters;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    Convention,
     clip::{ClipAt, ClipOrder},
     empty_mean::EmptyMean,
     fault::Faults,
@@ -125,6 +126,13 @@ pub struct Recipe {
 }
 
 impl Recipe {
+    /// Whether the loop goes through a group of `convention` that has no supervised token. Any other knows beforehand that nothing would
+    /// come of it.
+    pub fn enters_empty_group(&self, convention: &Convention) -> bool {
+        self.empty_group == EmptyGroup::SteppedWithZeros
+            || (self.empty_mean.enters_ignored() && convention.divides_by_a_part())
+    }
+
     /// The right loop with these faults in it.
     pub fn with(faults: Faults) -> Self {
         faults.rows().fold(Self::default(), |mut recipe, row| {
@@ -141,5 +149,29 @@ impl Recipe {
         } else {
             self.sync.reduces(index, accumulation)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::ConventionId;
+
+    #[test]
+    fn an_empty_group_is_entered_where_something_comes_of_it() {
+        let enters = |empty_group, empty_mean, id| {
+            let recipe = Recipe {
+                empty_mean,
+                empty_group,
+                ..Recipe::default()
+            };
+            recipe.enters_empty_group(Convention::of(id))
+        };
+        let (skipped, stepped) = (EmptyGroup::Skipped, EmptyGroup::SteppedWithZeros);
+        let (part, whole) = (ConventionId::MeanOfMeans, ConventionId::TokenWeighted);
+        assert!(!enters(skipped, EmptyMean::Reduction, part));
+        assert!(!enters(skipped, EmptyMean::HandMasked, whole));
+        assert!(enters(skipped, EmptyMean::HandMasked, part));
+        assert!(enters(stepped, EmptyMean::Reduction, whole));
     }
 }

@@ -144,6 +144,13 @@ impl Scaler {
         Ok(attempt)
     }
 
+    /// Why [`Self::attempt`] would be refused, whatever the gradient is; `gradients` says whether any parameter has one at all. Where
+    /// every `.grad` is `None`, there was nothing to check.
+    pub fn refusal(&self, unscales: u32, gradients: bool) -> Option<ScalerError> {
+        let refused = self.clone().attempt(true, unscales).err();
+        refused.or((!gradients).then_some(ScalerError::NotChecked))
+    }
+
     /// What the scale is multiplied by to grow.
     pub fn growth_factor(&self) -> f64 {
         self.config.growth_factor
@@ -222,6 +229,21 @@ mod tests {
                 assert!((left - expected).abs() < 1e-15, "{way:?} {index}: {left} {expected}");
             }
         }
+    }
+
+    #[test]
+    fn no_gradient_is_no_check() {
+        let scaler = Scaler::new(ScalerConfig {
+            init_scale: 4.0,
+            growth_factor: 2.0,
+            backoff_factor: 0.5,
+            growth_interval: 1,
+        });
+        assert_eq!(scaler.refusal(1, true), None);
+        assert_eq!(scaler.refusal(1, false), Some(ScalerError::NotChecked));
+        // torch finds the second unscale first.
+        assert_eq!(scaler.refusal(2, false), Some(ScalerError::AlreadyUnscaled));
+        assert_eq!(scaler.refusal(2, true), Some(ScalerError::AlreadyUnscaled));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub enum SchedulerStep {
     Attempt,
     /// After each microbatch; the last one's after the optimizer.
     Microbatch,
-    /// Before the optimizer of each update.
+    /// Before the optimizer of each attempt, which may yet be skipped.
     BeforeUpdate,
 }
 
@@ -40,7 +40,7 @@ impl SchedulerStep {
             Self::AppliedUpdate => done.applied,
             Self::Attempt => done.attempts,
             Self::Microbatch => done.microbatches + u64::from(accumulation.saturating_sub(1)),
-            Self::BeforeUpdate => done.applied + 1,
+            Self::BeforeUpdate => done.attempts + 1,
         }
     }
 }
@@ -107,7 +107,7 @@ mod tests {
             assert_eq!(steps(unit, None), expected);
             assert_eq!(steps(unit, Some(SchedulerStep::Attempt)), 3);
             assert_eq!(steps(unit, Some(SchedulerStep::Microbatch)), 11);
-            assert_eq!(steps(unit, Some(SchedulerStep::BeforeUpdate)), 3);
+            assert_eq!(steps(unit, Some(SchedulerStep::BeforeUpdate)), 4);
             assert_eq!(steps(unit, Some(SchedulerStep::AppliedUpdate)), 2);
         }
     }

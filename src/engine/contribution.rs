@@ -28,12 +28,21 @@ impl Lane {
         }
     }
 
-    /// Adds what the backward of `forward` gives, if it is due. `None` is a microbatch of which nothing is computed.
+    /// Adds what the backward of `forward` gives, if it is due. `None` is a microbatch of which nothing is computed:
+    /// without a supervised token it has a gradient of zeros, not none.
     pub(super) fn contribute(&mut self, forward: Option<Forward>, k: &MicrobatchFacts, facts: &GroupFacts) {
         let contribution = self.contribution(forward, k, facts);
-        if let Some(contribution) = self.with_injection(contribution, k) {
-            let contribution = self.clip_contribution(contribution, k, facts);
-            self.replicas.accumulate(k.replica, contribution);
+        // What is cleared away is nothing, not 0 times what it was: 0 times an infinity would stay.
+        if !self.convention.keeps(facts, k) {
+            return;
+        }
+        match self.with_injection(contribution, k) {
+            Some(contribution) => {
+                let contribution = self.clip_contribution(contribution, k, facts);
+                self.replicas.accumulate(k.replica, contribution);
+            }
+            None if k.supervised == 0 => self.replicas.hold_zeros(k.replica),
+            None => {}
         }
     }
 
@@ -52,7 +61,8 @@ impl Lane {
             };
         }
         let waiting = &mut self.group.together;
-        waiting.extend(forward.map(|forward| (k.replica, forward, factor)));
+        let kept = self.convention.keeps(facts, k);
+        waiting.extend(forward.filter(|_| kept).map(|forward| (k.replica, forward, factor)));
         if !facts.is_last_on_replica(k) {
             return None;
         }

@@ -121,9 +121,18 @@ impl Lane {
         }
     }
 
+    /// Whether its loop goes through a group at all.
+    pub fn works_on(&self, plan: &GroupPlan) -> bool {
+        let empty = plan.supervised() == 0;
+        self.tail(plan) != Tail::Dropped && (!empty || self.recipe.enters_empty_group(self.convention))
+    }
+
     /// A group begins. Rates go by the counts of this moment.
     pub fn begin(&mut self, plan: &GroupPlan) {
-        self.group.carried = self.tail(plan) == Tail::Carried;
+        self.group = InGroup {
+            carried: self.tail(plan) == Tail::Carried,
+            ..InGroup::default()
+        };
         self.note_counts();
     }
 

@@ -137,7 +137,7 @@ impl Numerics {
     /// Refuses a group with a microbatch that has no variance, before anything of it is computed.
     pub fn refuse(&self, plan: &GroupPlan) -> Result<(), Fault> {
         let single = plan.microbatches.iter().any(|k| k.facts.unpadded < 2);
-        if !self.running.is_empty() && plan.supervised() > 0 && single {
+        if !self.running.is_empty() && single {
             Err(Fault::BatchNormNeedsTwo)
         } else {
             Ok(())

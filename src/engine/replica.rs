@@ -128,11 +128,17 @@ impl Replicas {
         self.agreed = self.each.len() == 1;
     }
 
-    /// Fills every `.grad` that is empty with zeros.
-    pub fn fill_with_zeros(&mut self) {
-        for replica in &mut self.each {
-            let zeros = replica.parameters.zeros_like();
-            replica.gradient.get_or_insert(zeros);
+    /// Whether any replica has a `.grad` that is not `None`.
+    pub fn hold_any(&self) -> bool {
+        self.each.iter().any(|replica| replica.gradient.is_some())
+    }
+
+    /// What a backward leaves whose gradient is zero: a `.grad`, which an optimizer steps with.
+    pub fn hold_zeros(&mut self, replica: u32) {
+        let index = self.index(replica);
+        if self.each[index].gradient.is_none() {
+            let zeros = self.each[index].parameters.zeros_like();
+            self.accumulate(replica, zeros);
         }
     }
 

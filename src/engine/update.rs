@@ -6,7 +6,7 @@ use super::{lane::Lane, replica::Replicas};
 use crate::{
     batch::{
         GroupFacts, GroupPlan,
-        recipe::{EmptyGroup, Horizon, OptimizerStep, Tail},
+        recipe::{Horizon, OptimizerStep, Tail},
         scaler::{self, Scaler, ScalerError},
         scheduler_clock::Clock,
     },
@@ -47,7 +47,7 @@ pub enum Ending {
     /// With gradients that wait for a later update.
     Carried,
     /// Nothing was computed.
-    Dropped,
+    Skipped(Outcome),
 }
 
 impl Lane {
@@ -78,16 +78,15 @@ impl Lane {
         }
     }
 
-    /// Ends a group: reduces and updates, or does what its loop does with a partial one.
+    /// Ends a group: reduces and updates, or does what its loop does with a partial one, or with one that it did not work on.
     pub fn end(&mut self, plan: &GroupPlan, facts: &GroupFacts) -> (Reduced, Ending) {
-        let ending = match self.tail(plan) {
-            Tail::Dropped => {
-                let zeros = self.parameters(0).zeros_like();
-                return (self.reduced(zeros, Vec::new()), Ending::Dropped);
-            }
-            Tail::Carried => None,
-            Tail::Processed => Some(self.weighing().place(0, facts).accumulation),
-        };
+        if !self.works_on(plan) {
+            let skipped = self.skip(plan);
+            let zeros = self.parameters(0).zeros_like();
+            return (self.reduced(zeros, Vec::new()), Ending::Skipped(skipped));
+        }
+        let processed = self.tail(plan) == Tail::Processed;
+        let ending = processed.then(|| self.weighing().place(0, facts).accumulation);
         let (gradient, others) = self.reduce(facts);
         let ending = ending.map_or(Ending::Carried, |accumulation| {
             Ending::Attempted(self.attempt(accumulation, true))
@@ -145,8 +144,8 @@ impl Lane {
 
     /// What the loss scaler refuses whatever the gradient.
     fn refused(&self, accumulation: u32) -> Option<ScalerError> {
-        let mut scaler = self.scaler.clone()?;
-        scaler.attempt(true, self.weighing().unscales(accumulation)).err()
+        let unscales = self.weighing().unscales(accumulation);
+        self.scaler.as_ref()?.refusal(unscales, self.replicas.hold_any())
     }
 
     /// The rate that is due.
@@ -165,30 +164,13 @@ impl Lane {
 
     /// A group of which nothing was computed: an attempt that applies nothing, unless its loop does not get that far.
     pub fn skip(&mut self, plan: &GroupPlan) -> Outcome {
-        match self.tail(plan) {
-            Tail::Dropped => return Outcome::Dropped,
-            Tail::Carried => {
-                self.count_all(plan);
-                return Outcome::NoSupervisedToken;
-            }
-            Tail::Processed => self.count_all(plan),
+        let tail = self.tail(plan);
+        if tail == Tail::Dropped {
+            return Outcome::Dropped;
         }
-        match self.recipe.empty_group {
-            EmptyGroup::Skipped => {
-                self.counters.update_attempts += 1;
-                Outcome::NoSupervisedToken
-            }
-            EmptyGroup::SteppedWithZeros => {
-                self.replicas.fill_with_zeros();
-                let attempt = self.attempt(1, true);
-                // Zeros are finite, and what a loop without zero_grad left there was looked at before.
-                self.settle(attempt, true)
-            }
-        }
-    }
-
-    fn count_all(&mut self, plan: &GroupPlan) {
         plan.microbatches.iter().for_each(|k| self.count_examples(k));
+        self.counters.update_attempts += u64::from(tail == Tail::Processed);
+        Outcome::NoSupervisedToken
     }
 
     /// Ends an attempt once it is known whether all gradients were finite: the scale moves, and what was not finite is taken back, so

@@ -40,7 +40,7 @@ impl WarmUp {
             }
             // Watched, so that each piece is waited for and its kernels are compiled when it is said to be done.
             match self.session.advance(true).await? {
-                Advance::Began(plan) => self.total = pieces(&plan),
+                Advance::Began(plan) => (self.done, self.total) = (0, pieces(&plan)),
                 Advance::Microbatch(rows) => {
                     let is_piece = rows
                         .iter()

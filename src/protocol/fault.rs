@@ -34,12 +34,12 @@ pub enum Fault {
     /// The data cannot be used.
     #[error("{0}")]
     Data(DataError),
-    /// A whole epoch of groups went by without one applied update.
+    /// A whole epoch of groups went by that brought the run no nearer to its budget.
     #[error(
-        "the last {groups} groups changed nothing: no gradient was finite, or no token supervised; lower the rate or mend the data"
+        "the last {groups} groups brought the first lane no nearer to the budget: no gradient was finite, no token supervised, or its loop was refused; lower the rate, or mend the data or that lane"
     )]
     NothingApplies {
-        /// Groups since the last applied update.
+        /// Groups since the last one that did.
         groups: u64,
     },
     /// More memory in use than the person allowed.

@@ -38,7 +38,7 @@ mod tests {
     fn what_is_lacking_is_what_parsing_refuses() {
         for row in TABLE {
             let lane = LaneRule {
-                convention: ConventionId::TokenWeighted,
+                convention: ConventionId::MeanOfMeans,
                 faults: Faults::NONE.and(row.id).unwrap(),
             };
             let draft = Draft::default().with(Key::Lanes, lane_name(lane));

@@ -310,12 +310,16 @@ impl Reader<'_> {
     /// Refuses faults that would show nothing as the rest is set.
     fn needs(&mut self, lanes: &[LaneRule], clip_norm: Option<f64>, loss_scale: Option<Option<ScalerConfig>>) {
         let (no_clip, no_scale) = (clip_norm == Some(0.0), loss_scale == Some(None));
-        for row in lanes.iter().flat_map(|lane| lane.faults.rows()) {
-            let fault = row.id.name();
-            if no_clip && matches!(row.needs, Needs::Clip | Needs::ClipAndLossScale) {
-                self.refuse(Key::Lanes, Problem::FaultNeedsClip { fault });
-            } else if no_scale && matches!(row.needs, Needs::LossScale | Needs::ClipAndLossScale) {
-                self.refuse(Key::Lanes, Problem::FaultNeedsLossScale { fault });
+        for lane in lanes {
+            for row in lane.faults.rows() {
+                let fault = row.id.name();
+                if !row.shows_under(lane.convention()) {
+                    self.refuse(Key::Lanes, Problem::FaultNeedsPartMean { fault });
+                } else if no_clip && matches!(row.needs, Needs::Clip | Needs::ClipAndLossScale) {
+                    self.refuse(Key::Lanes, Problem::FaultNeedsClip { fault });
+                } else if no_scale && matches!(row.needs, Needs::LossScale | Needs::ClipAndLossScale) {
+                    self.refuse(Key::Lanes, Problem::FaultNeedsLossScale { fault });
+                }
             }
         }
     }

@@ -62,6 +62,10 @@ pub enum Problem {
     FaultNeedsLossScale { fault: &'static str },
     #[error("the full batch in one pass has no microbatches for {fault} to go wrong with")]
     FaultNeedsSplit { fault: &'static str },
+    #[error(
+        "{fault} shows nothing where no mean is over one microbatch, one replica or a half; take it away or choose mean_of_means"
+    )]
+    FaultNeedsPartMean { fault: &'static str },
     #[error("write attempt:microbatch:replica such as 3:1:1, each at least 1, separated by commas")]
     BadInjection,
     #[error("a group has {accumulation} microbatches on each of {replicas} replicas; nothing can happen outside it")]

@@ -166,3 +166,14 @@ fn every_convention_has_exactly_one_row() {
     let formulas: BTreeSet<&str> = TABLE.iter().map(|row| row.formula).collect();
     assert_eq!(formulas.len(), TABLE.len(), "no two rows share a formula");
 }
+
+#[test]
+fn only_one_convention_clears_microbatches_away() {
+    // A partial group: replica 1 has no second microbatch.
+    let group = facts(&[vec![3, 1], vec![2]]);
+    for row in TABLE {
+        let kept: Vec<bool> = group.microbatches.iter().map(|k| row.keeps(&group, k)).collect();
+        let clears = row.id == ConventionId::ZeroGradEachMicrobatch;
+        assert_eq!(kept, [!clears, true, true], "{:?}", row.id);
+    }
+}

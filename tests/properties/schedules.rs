@@ -137,7 +137,7 @@ fn each_clock_counts_its_own_unit() {
     assert_eq!(SchedulerStep::Attempt.steps(done, 4), 7);
     // The last of the group's four is stepped after the optimizer.
     assert_eq!(SchedulerStep::Microbatch.steps(done, 4), 31);
-    assert_eq!(SchedulerStep::BeforeUpdate.steps(done, 4), 6);
+    assert_eq!(SchedulerStep::BeforeUpdate.steps(done, 4), 8);
     assert_eq!(SchedulerStep::Microbatch.steps(Done::default(), 1), 0);
     assert_eq!(SchedulerStep::Microbatch.steps(Done::default(), 0), 0);
 }

@@ -64,8 +64,8 @@ fn a_lane_is_a_convention_and_its_faults() {
 #[test]
 fn every_fault_is_read_under_its_name() {
     for row in TABLE {
-        let text = format!("token_weighted+{}", row.id.name());
-        let lane = rule(ConventionId::TokenWeighted, &[row.id]);
+        let text = format!("mean_of_means+{}", row.id.name());
+        let lane = rule(ConventionId::MeanOfMeans, &[row.id]);
         assert_eq!(lanes(&ready(), &text), Ok(vec![lane]), "{text}");
         assert_eq!(lane_name(lane), text);
         assert!(!lane.correct() && lane.recipe() != Recipe::default());
@@ -106,7 +106,7 @@ fn names_that_nobody_knows_are_answered_with_those_that_are_known() {
 fn faults_of_one_place_exclude_each_other() {
     for first in TABLE {
         for second in TABLE {
-            let text = format!("token_weighted+{}+{}", first.id.name(), second.id.name());
+            let text = format!("mean_of_means+{}+{}", first.id.name(), second.id.name());
             if first.place == second.place && first.id != second.id {
                 let wanted = Problem::FaultsExclude {
                     first: first.id.name(),
@@ -151,11 +151,11 @@ fn a_fault_that_would_show_nothing_is_refused() {
         Draft::default().with(Key::LossScale, "dynamic"),
     );
     for row in TABLE {
-        let (fault, text) = (row.id.name(), format!("token_weighted+{}", row.id.name()));
+        let (fault, text) = (row.id.name(), format!("mean_of_means+{}", row.id.name()));
         let no_clip = Problem::FaultNeedsClip { fault };
         let no_scale = Problem::FaultNeedsLossScale { fault };
         let wanted: [Option<Problem>; 3] = match row.needs {
-            Needs::Nothing => [None, None, None],
+            Needs::Nothing | Needs::PartMean => [None, None, None],
             Needs::Clip => [Some(no_clip.clone()), None, Some(no_clip)],
             Needs::LossScale => [Some(no_scale.clone()), Some(no_scale), None],
             Needs::ClipAndLossScale => [Some(no_clip.clone()), Some(no_scale), Some(no_clip)],
@@ -173,6 +173,22 @@ fn a_fault_that_would_show_nothing_is_refused() {
         .map(|(key, _)| key)
         .collect();
     assert_eq!(keys, [Key::ClipNorm]);
+}
+
+#[test]
+fn a_mask_by_hand_needs_a_mean_that_may_be_over_nothing() {
+    let fault = FaultId::HandMaskedMean.name();
+    let refusals: Vec<Problem> = lanes(&ready(), &format!("sum+{fault},two_denominators+{fault}+never_synced"))
+        .expect_err("a sum")
+        .into_iter()
+        .map(|(_, problem)| problem)
+        .collect();
+    assert_eq!(refusals, [Problem::FaultNeedsPartMean { fault }]);
+    assert_eq!(
+        refused(&Draft::default(), &format!("example_mean+{fault}+never_synced")),
+        Problem::FaultNeedsPartMean { fault },
+        "E is 0 only where N is"
+    );
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) struct Step {
     pub(crate) parameters: Vec<Vec<f64>>,
 }
 
-/// The first `groups` groups of a run, lane by lane. A group without a supervised token changes nothing and gives no steps.
+/// The first `groups` groups of a run, lane by lane.
 pub(crate) fn train(
     setup: &Setup,
     examples: &[Example],
@@ -60,14 +60,15 @@ pub(crate) fn train(
     let plans = plans(setup, examples, groups);
     plans
         .iter()
-        .map(|plan| match plan.supervised() {
-            0 => {
-                for lane in &mut lanes {
-                    lane.skip(plan);
+        .map(|plan| {
+            let step = |lane: &mut Lane| {
+                if plan.supervised() > 0 || lane.enters_empty() {
+                    lane.group(&world, plan)
+                } else {
+                    lane.skip(&world, plan)
                 }
-                Vec::new()
-            }
-            _ => lanes.iter_mut().map(|lane| lane.group(&world, plan)).collect(),
+            };
+            lanes.iter_mut().map(step).collect()
         })
         .collect()
 }

@@ -2,13 +2,14 @@
 
 use microbatch_lab::{
     batch::{
-        Convention, Counters, Example, GroupFacts, GroupPlan, LaneRule, MicrobatchFacts, MicrobatchPlan, PaddedBatch,
-        Pass, Recipe,
+        Convention, ConventionId, Counters, Example, GroupFacts, GroupPlan, LaneRule, MicrobatchFacts, MicrobatchPlan,
+        PaddedBatch, Pass, Recipe,
         clip::{ClipAt, ClipOrder, coefficient},
+        empty_mean::EmptyMean,
         logged::logged_loss,
         no_sync::SyncMode,
         oracle::{Optimizer, norm, token_weights},
-        recipe::{Horizon, OptimizerStep, Tail, Unscale},
+        recipe::{EmptyGroup, Horizon, OptimizerStep, Tail, Unscale},
         scaler::{Attempt, ScaleInGroup, Scaler, ScalerError},
         scheduler_clock::Clock,
     },
@@ -101,10 +102,50 @@ impl Lane {
         };
     }
 
+    /// Whether it goes through a group without a token.
+    pub(super) fn enters_empty(&self) -> bool {
+        use ConventionId as C;
+        let zero_over_zero = matches!(
+            self.convention.id,
+            C::MeanOfMeans
+                | C::ReplicaTokenMean
+                | C::DividedTwice
+                | C::NeverDivided
+                | C::NominalAccumulation
+                | C::TwoDenominators
+        );
+        self.recipe.empty_group == EmptyGroup::SteppedWithZeros
+            || (self.recipe.empty_mean == EmptyMean::HandMasked && zero_over_zero)
+    }
+
     /// Only its examples are counted, and the attempt.
-    pub(super) fn skip(&mut self, plan: &GroupPlan) {
-        self.counters.update_attempts += 1;
-        self.counters.examples += plan.examples();
+    pub(super) fn skip(&mut self, world: &World<'_>, plan: &GroupPlan) -> Step {
+        self.note();
+        let tail = self.now(plan).tail;
+        if tail != Tail::Dropped {
+            self.counters.examples += plan.examples();
+        }
+        self.counters.update_attempts += u64::from(tail == Tail::Processed);
+        let outcome = match tail {
+            Tail::Dropped => Outcome::Dropped,
+            Tail::Carried | Tail::Processed => Outcome::NoSupervisedToken,
+        };
+        let microbatches = match self.convention.pass {
+            Pass::AsSplit => plan.microbatches.len(),
+            Pass::Whole => 1,
+        };
+        Step {
+            outcome,
+            inner: Vec::new(),
+            loss_sums: vec![0.0; microbatches],
+            logged_loss: f64::NAN,
+            gradient_norm: f64::NAN,
+            clip_norms: Vec::new(),
+            rate: self.rate(world.setup, plan.facts().accumulation()),
+            scale: self.scaler.as_ref().map(Scaler::scale),
+            counters: self.counters,
+            parameters: self.replicas.iter().map(|replica| replica.parameters.clone()).collect(),
+        }
     }
 
     pub(super) fn group(&mut self, world: &World<'_>, plan: &GroupPlan) -> Step {
@@ -227,6 +268,12 @@ impl Lane {
             self.replicas[replica].grad = None;
         }
         let parameters = gradient.len();
+        // `zero_grad` before the next microbatch: what this one adds is gone.
+        let cleared =
+            self.convention.id == ConventionId::ZeroGradEachMicrobatch && !now.facts.is_last_on_replica(&k.facts);
+        if cleared {
+            return;
+        }
         let mut contribution = (k.facts.supervised > 0 || by_hand).then_some(gradient);
         if self.recipe.sync == SyncMode::SingleBackward && !now.step_each {
             // One backward of the sum, when the replica's last forward is done.
@@ -243,6 +290,9 @@ impl Lane {
         if let Some(mut contribution) = contribution {
             self.clip_contribution(world.setup, &mut contribution, replica, now.a, scale);
             add(&mut self.replicas[replica].grad, contribution);
+        } else if k.facts.supervised == 0 {
+            // A gradient of zeros, not none.
+            self.replicas[replica].grad.get_or_insert_with(|| vec![0.0; parameters]);
         }
     }
 
@@ -372,6 +422,9 @@ impl Lane {
         let length = self.replicas[0].grad.as_deref().map_or(0.0, norm);
         let outcome = match &mut self.scaler {
             Some(_) if self.recipe.unscale == Unscale::Twice && a > 1 => Outcome::Refused(ScalerError::AlreadyUnscaled),
+            Some(_) if self.replicas.iter().all(|replica| replica.grad.is_none()) => {
+                Outcome::Refused(ScalerError::NotChecked)
+            }
             Some(scaler) => {
                 scaler.unscale(finite).expect("once");
                 let attempt = scaler.step().expect("checked");

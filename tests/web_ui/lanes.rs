@@ -106,6 +106,20 @@ async fn a_fault_that_needs_more_says_so_and_sets_it() {
 }
 
 #[wasm_bindgen_test]
+async fn a_mask_by_hand_is_offered_only_where_it_may_divide_by_nothing() {
+    let page = with_lanes("token_weighted,mean_of_means").await;
+    let id = FaultId::HandMaskedMean;
+    for lane in 0..2 {
+        open_loop(&page, lane).await;
+        assert_eq!(fault(&page, lane, id).disabled(), lane == 0);
+        let needs = page.one(&format!("[id='lane-{}-{}-needs']", lane + 1, id.name()));
+        assert_eq!(needs.has_attribute("hidden"), lane == 1);
+        let set = needs.query_selector("button").unwrap().unwrap();
+        assert_eq!(set.has_attribute("hidden"), lane == 0, "no setting would do");
+    }
+}
+
+#[wasm_bindgen_test]
 async fn one_pass_has_no_loop_to_go_wrong() {
     let page = with_lanes("full_batch").await;
     open_loop(&page, 0).await;

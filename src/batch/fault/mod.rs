@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{recipe::Recipe, symptom::Symptom};
+use super::{Convention, Pass, recipe::Recipe, symptom::Symptom};
 
 mod table;
 
@@ -76,6 +76,8 @@ pub enum Needs {
     LossScale,
     /// Both.
     ClipAndLossScale,
+    /// A convention that divides by the tokens of a part of the group, which may have none.
+    PartMean,
 }
 
 /// One way of going wrong.
@@ -85,7 +87,7 @@ pub struct Fault {
     pub id: FaultId,
     /// Where it sits.
     pub place: Place,
-    /// What the loop does, as code.
+    /// What the loop does, as code; `scale` is the loss scale, 1 without one.
     pub formula: &'static str,
     /// Frameworks, reports and documents that it comes from.
     pub sources: &'static [&'static str],
@@ -102,6 +104,11 @@ impl Fault {
     pub fn of(id: FaultId) -> &'static Self {
         // The table has one row a variant, held by a test; the first row stands in where it had not.
         TABLE.iter().find(|row| row.id == id).unwrap_or(&TABLE[0])
+    }
+
+    /// Whether it can show anything under `convention`. One pass has no loop to go wrong.
+    pub fn shows_under(&self, convention: &Convention) -> bool {
+        convention.pass == Pass::AsSplit && (self.needs != Needs::PartMean || convention.divides_by_a_part())
     }
 }
 
@@ -143,6 +150,13 @@ impl Faults {
         let place = Fault::of(id).place;
         let others = self.rows().filter(|row| row.place == place);
         Self(others.fold(self, |faults, row| faults.without(row.id)).0 | bit(id))
+    }
+
+    /// Those that can show anything under `convention`.
+    #[must_use]
+    pub fn under(self, convention: &Convention) -> Self {
+        let others = self.rows().filter(|row| !row.shows_under(convention));
+        others.fold(self, |faults, row| faults.without(row.id))
     }
 
     /// Whether `id` is among them.
@@ -200,6 +214,31 @@ mod tests {
             assert_ne!(Recipe::with(alone), Recipe::default(), "{:?}", row.id);
             assert_eq!(alone.rows().count(), 1);
             assert!(!row.sources.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_mean_of_nothing_needs_a_convention_that_may_divide_by_nothing() {
+        use crate::batch::ConventionId as C;
+        let both: Faults = vec![FaultId::ZeroGradForgotten, FaultId::HandMaskedMean]
+            .try_into()
+            .unwrap();
+        let parts = [
+            C::MeanOfMeans,
+            C::ReplicaTokenMean,
+            C::DividedTwice,
+            C::NeverDivided,
+            C::NominalAccumulation,
+            C::TwoDenominators,
+        ];
+        for row in crate::batch::convention::TABLE {
+            let kept = match row.id {
+                C::FullBatch => Faults::NONE,
+                id if parts.contains(&id) => both,
+                _ => both.without(FaultId::HandMaskedMean),
+            };
+            assert_eq!(both.under(row), kept, "{:?}", row.id);
+            assert_eq!(row.divides_by_a_part(), parts.contains(&row.id), "{:?}", row.id);
         }
     }
 

@@ -101,7 +101,7 @@ pub const TABLE: &[Fault] = &[
     Fault {
         id: FaultId::ClipRunningGradient,
         place: Place::Clip,
-        formula: "for k: backward(); clip_grad_norm_(.grad)",
+        formula: "for k: backward(); clip_grad_norm_(.grad / scale)",
         sources: &["huggingface/transformers#986"],
         symptom: Symptom::ClippedWrongly,
         needs: Needs::Clip,
@@ -146,7 +146,7 @@ pub const TABLE: &[Fault] = &[
     Fault {
         id: FaultId::ScaleGrownInGroup,
         place: Place::Scale,
-        formula: "for k: backward(); scaler.update()",
+        formula: "if k == 0: scale *= growth",
         sources: &["pytorch.org/docs: CUDA Automatic Mixed Precision examples"],
         symptom: Symptom::DependsOnSplit,
         needs: Needs::LossScale,
@@ -167,7 +167,7 @@ pub const TABLE: &[Fault] = &[
         formula: "(loss * mask).sum() / mask.sum()",
         sources: &["pytorch/pytorch#116349"],
         symptom: Symptom::NotANumber,
-        needs: Needs::Nothing,
+        needs: Needs::PartMean,
         apply: |r| r.empty_mean = EmptyMean::HandMasked,
     },
     Fault {
@@ -272,7 +272,7 @@ pub const TABLE: &[Fault] = &[
     Fault {
         id: FaultId::TailDropped,
         place: Place::Tail,
-        formula: "if (k + 1) % A == 0: step()",
+        formula: "each epoch: zero_grad(); if (k + 1) % A == 0: step()",
         sources: &["tracel-ai/burn#5695", "FlagOpen/FlagEmbedding#821"],
         symptom: Symptom::ExamplesLost,
         needs: Needs::Nothing,
@@ -281,7 +281,7 @@ pub const TABLE: &[Fault] = &[
     Fault {
         id: FaultId::TailCarried,
         place: Place::Tail,
-        formula: "if (global_k + 1) % A == 0: step()",
+        formula: "if (k + 1) % A == 0: step(); # no zero_grad() between epochs",
         sources: &["huggingface/transformers#22082", "hiyouga/LlamaFactory#6639"],
         symptom: Symptom::GradientsLinger,
         needs: Needs::Nothing,

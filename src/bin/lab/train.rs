@@ -46,28 +46,34 @@ async fn run_async(train: &Train, out: &mut impl Write) -> Result<(), Failure> {
 fn print_row(lanes: &[LaneRule], row: &GroupRow, out: &mut impl Write) -> Result<(), Failure> {
     write!(out, "group {}", row.plan.number)?;
     for (&rule, lane) in lanes.iter().zip(&row.lanes) {
-        let name = lane_name(rule);
-        match (lane.ended(), lane.loss.token_weighted(), lane.loss.mean_of_means()) {
-            (Outcome::NoSupervisedToken, ..) => write!(out, "  {name}: no supervised token, skipped")?,
-            (Outcome::NonFiniteGradient, ..) => write!(out, "  {name}: the gradient is not finite, skipped")?,
-            (Outcome::Refused(error), ..) => write!(out, "  {name}: refused, {error}")?,
-            (Outcome::Dropped, ..) => write!(out, "  {name}: partial group, dropped")?,
-            (Outcome::Carried, ..) => write!(out, "  {name}: partial group, left in .grad")?,
-            (Outcome::Applied, weighted, unweighted) => {
-                let (weighted, unweighted) = (weighted.unwrap_or(f64::NAN), unweighted.unwrap_or(f64::NAN));
-                let (applied, n) = (lane.counters.applied_updates, lane.loss.supervised);
-                write!(
-                    out,
-                    "  {name}: update {applied}, loss {weighted:.4} over {n} tokens, {unweighted:.4} as mean of means"
-                )?;
-            }
-        }
+        write!(out, "  {}: ", lane_name(rule))?;
+        outcome(lane, out)?;
         beside(lane, out)?;
     }
     if let Some(memory) = &row.memory {
         write!(out, "  peak {}", bytes::text(memory.peak))?;
     }
     writeln!(out)?;
+    Ok(())
+}
+
+fn outcome(lane: &LaneRow, out: &mut impl Write) -> Result<(), Failure> {
+    let applied = lane.counters.applied_updates;
+    match (lane.ended(), lane.loss.token_weighted(), lane.loss.mean_of_means()) {
+        (Outcome::NoSupervisedToken, ..) => write!(out, "no supervised token, skipped")?,
+        (Outcome::NonFiniteGradient, ..) => write!(out, "the gradient is not finite, skipped")?,
+        (Outcome::Refused(error), ..) => write!(out, "refused, {error}")?,
+        (Outcome::Dropped, ..) => write!(out, "partial group, dropped")?,
+        (Outcome::Carried, ..) => write!(out, "partial group, left in .grad")?,
+        (Outcome::Applied, Some(weighted), Some(unweighted)) => {
+            let n = lane.loss.supervised;
+            write!(
+                out,
+                "update {applied}, loss {weighted:.4} over {n} tokens, {unweighted:.4} as mean of means"
+            )?;
+        }
+        (Outcome::Applied, ..) => write!(out, "update {applied} without any supervised token")?,
+    }
     Ok(())
 }
 
@@ -162,6 +168,28 @@ mod tests {
         let mut out = Vec::new();
         beside(lane, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn an_update_has_a_loss_only_over_tokens() {
+        let text = |sums: &[(f64, u64)]| {
+            let lane = LaneRow {
+                loss: GroupLoss::from_sums(sums.iter().copied()),
+                counters: Counters {
+                    applied_updates: 2,
+                    ..Counters::default()
+                },
+                ..lane()
+            };
+            let mut out = Vec::new();
+            outcome(&lane, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(text(&[(0.0, 0), (0.0, 0)]), "update 2 without any supervised token");
+        assert_eq!(
+            text(&[(6.0, 2), (4.0, 2)]),
+            "update 2, loss 2.5000 over 4 tokens, 2.5000 as mean of means"
+        );
     }
 
     #[test]

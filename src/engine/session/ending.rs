@@ -81,10 +81,10 @@ impl Group {
         for lane in &mut *lanes {
             lane.counters.unique_examples = unique;
         }
-        let rows = if self.plan().supervised() == 0 {
-            lanes.iter_mut().map(|lane| self.skip(lane)).collect()
-        } else {
+        let rows = if self.worked_on {
             self.update(lanes, whole).await?
+        } else {
+            lanes.iter_mut().map(|lane| self.skip(lane)).collect()
         };
         Ok(GroupRow {
             plan: self.split.plan,
@@ -96,9 +96,12 @@ impl Group {
     }
 
     fn skip(&self, lane: &mut Lane) -> LaneRow {
+        let outcome = lane.skip(&self.view(lane).plan);
+        self.skipped_row(lane, outcome)
+    }
+
+    fn skipped_row(&self, lane: &Lane, outcome: Outcome) -> LaneRow {
         let view = self.view(lane);
-        let rate = lane.rate(view.facts.accumulation());
-        let outcome = lane.skip(&view.plan);
         let loss_sums = vec![0.0; view.plan.microbatches.len()];
         LaneRow {
             inner: Vec::new(),
@@ -111,7 +114,7 @@ impl Group {
             clip_norms: Vec::new(),
             scale: lane.scale_row(None),
             batch_norm: lane.numerics.row(),
-            rate,
+            rate: lane.rate(view.facts.accumulation()),
             counters: lane.counters,
             checksums: None,
             apart: None,
@@ -170,7 +173,7 @@ impl Group {
                     (lane.settle(attempt, numbers.finite), rate, scale)
                 }
                 Ending::Carried => (Outcome::Carried, due, None),
-                Ending::Dropped => (Outcome::Dropped, due, None),
+                Ending::Skipped(outcome) => (outcome, due, None),
             };
             if outcome != Outcome::Applied {
                 numbers.stood_still();
@@ -190,11 +193,14 @@ impl Group {
         if settled.iter().any(|settled| settled.taken_back) {
             measure_distances(lanes, numbers).await?;
         }
-        compare_no_dropped(numbers, &settled);
+        compare_no_skipped(numbers, &settled);
         Ok(settled)
     }
 
     fn row(&self, lane: &Lane, numbers: Numbers, settled: &Settled) -> LaneRow {
+        if settled.outcome == Outcome::NoSupervisedToken {
+            return self.skipped_row(lane, settled.outcome);
+        }
         let view = self.view(lane);
         let logged_loss = if numbers.loss_sums.is_empty() {
             f64::NAN
@@ -234,14 +240,14 @@ async fn measure_distances(lanes: &[Lane], numbers: &mut [Numbers]) -> Result<()
 }
 
 /// A lane that computed nothing has no gradient that could be compared.
-fn compare_no_dropped(numbers: &mut [Numbers], settled: &[Settled]) {
-    let dropped = |settled: &Settled| settled.outcome == Outcome::Dropped;
-    let first = settled.first().is_some_and(dropped);
+fn compare_no_skipped(numbers: &mut [Numbers], settled: &[Settled]) {
+    let skipped = |settled: &Settled| matches!(settled.outcome, Outcome::Dropped | Outcome::NoSupervisedToken);
+    let first = settled.first().is_some_and(skipped);
     for (numbers, settled) in numbers.iter_mut().zip(settled) {
-        if dropped(settled) {
+        if skipped(settled) {
             numbers.computed_nothing();
         }
-        if let (true, Some(apart)) = (first || dropped(settled), &mut numbers.apart) {
+        if let (true, Some(apart)) = (first || skipped(settled), &mut numbers.apart) {
             apart.gradient_cosine = f64::NAN;
             apart.gradient_relative_l2 = f64::NAN;
         }

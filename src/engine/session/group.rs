@@ -2,7 +2,7 @@
 
 use super::ending::Early;
 use crate::{
-    batch::{Example, ExampleId, GroupFacts, GroupPlan, MicrobatchPlan, PaddedBatch, Pass, recipe::Tail},
+    batch::{Example, ExampleId, GroupFacts, GroupPlan, MicrobatchPlan, PaddedBatch, Pass},
     engine::{
         Device,
         checksum::fnv1a,
@@ -37,6 +37,8 @@ pub(super) struct Group {
     pub(super) dropped: Vec<ExampleId>,
     /// What each lane's updates inside the group came to.
     pub(super) early: Vec<Early>,
+    /// Whether its microbatches are gone through.
+    pub(super) worked_on: bool,
     /// Microbatches done.
     done: usize,
     /// A watched microbatch has had its forward and waits for its backward.
@@ -58,7 +60,9 @@ impl Group {
             lane.begin(&plan);
         }
         let whole = View::new(plan.whole(examples));
+        let worked_on = plan.supervised() > 0 || lanes.iter().any(|lane| lane.works_on(&plan));
         Self {
+            worked_on,
             split: View::new(plan),
             whole,
             dropped,
@@ -72,6 +76,7 @@ impl Group {
     pub(super) fn refuse(&self, lanes: &[Lane]) -> Result<(), Fault> {
         lanes
             .iter()
+            .filter(|lane| lane.works_on(self.plan()))
             .try_for_each(|lane| lane.numerics.refuse(&self.view(lane).plan))
     }
 
@@ -86,9 +91,10 @@ impl Group {
             .map_or(&[], |k| &k.ids)
     }
 
-    /// The microbatch to work on; `None` once all are done, and for a group without a supervised token, of which nothing is computed.
+    /// The microbatch to work on; `None` once all are done, and for a group without a supervised
+    /// token that no lane works on.
     pub(super) fn next_cell(&self) -> Option<u32> {
-        let left = self.split.plan.supervised() > 0 && self.done < self.split.plan.microbatches.len();
+        let left = self.worked_on && self.done < self.split.plan.microbatches.len();
         left.then(|| u32::try_from(self.done).ok()).flatten()
     }
 
@@ -170,10 +176,10 @@ impl Group {
     }
 
     /// What `lane` does on the present microbatch: a lane that takes the whole group in one pass works on the last one only, one that
-    /// drops the group on none.
+    /// leaves the group out on none.
     pub(super) fn work_of(&self, lane: &Lane) -> Option<(&MicrobatchPlan, &GroupFacts)> {
         let view = self.view(lane);
-        if lane.tail(&view.plan) == Tail::Dropped {
+        if !lane.works_on(&view.plan) {
             return None;
         }
         let plan = match lane.convention.pass {

@@ -15,7 +15,7 @@ use super::{
     settings::Settings,
 };
 use crate::{
-    batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass, Recipe},
+    batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass, Recipe, barren::Barren},
     data::{Corpus, DataError},
     protocol::{Fault, GroupRow, MicrobatchRow, Outcome, Phase, ProbeReport, RunFacts},
     setup::{Budget, Setup},
@@ -54,8 +54,8 @@ pub struct Session {
     whole: bool,
     facts: RunFacts,
     worked_ms: f64,
-    /// Groups since the last one that changed any lane.
-    barren: u64,
+    /// Groups that brought the run no nearer to its budget.
+    barren: Barren,
     network: Network,
     ledger: Ledger,
     /// Whether a group computed on rows of its own is that of its microbatches; see [`probe::Subject`].
@@ -168,7 +168,7 @@ impl Session {
             whole,
             facts,
             worked_ms: 0.0,
-            barren: 0,
+            barren: Barren::default(),
             network,
             ledger,
             rows_apart: probe::rows_apart(setup),
@@ -199,7 +199,9 @@ impl Session {
             numerics.enter_epoch(plan.epoch);
             numerics
         });
-        split.refuse(plan)?;
+        if plan.supervised() > 0 {
+            split.refuse(plan)?;
+        }
         let subject = probe::Subject {
             device: &self.device,
             network: &self.network,
@@ -311,19 +313,28 @@ impl Session {
         let mut row = group.end(&mut self.lanes, unique, self.whole).await?;
         self.ledger.end();
         let applied = row.lanes.iter().any(|lane| lane.ended() == Outcome::Applied);
-        self.barren = if applied { 0 } else { self.barren + 1 };
+        let first = row.lanes.first();
+        let backed_off = first.is_some_and(|lane| lane.scales().any(|(_, scale)| scale.next < scale.used));
+        self.barren.group(self.reached(), applied, backed_off);
         self.ledger.check(row.plan.number)?;
         row.memory = self.ledger.close(applied);
         Ok(Advance::Updated(Box::new(row)))
     }
 
+    /// The count that the budget goes by.
+    fn reached(&self) -> u64 {
+        self.counters().get(self.budget.unit)
+    }
+
     fn begin(&mut self) -> Result<Advance, Fault> {
-        if self.counters().get(self.budget.unit) >= self.budget.amount {
+        if self.reached() >= self.budget.amount {
             return Ok(Advance::Finished);
         }
-        // What a whole epoch did not do, the next one will not do either, and some budgets would never be reached.
-        if self.barren > self.facts.groups_per_epoch {
-            return Err(Fault::NothingApplies { groups: self.barren });
+        // Some budgets would never be reached.
+        if self.barren.endless(self.facts.groups_per_epoch) {
+            return Err(Fault::NothingApplies {
+                groups: self.barren.groups(),
+            });
         }
         // An epoch without a group is refused when the run is built.
         let Some(next) = self.epochs.next() else {

@@ -114,8 +114,19 @@ fn FaultChoice(row: &'static Fault, lane: usize, rule: Memo<Option<LaneRule>>) -
     let name = move || loop_faults::name(store.locale.get(), id);
     let checked = Memo::new(move |_| rule.get().is_some_and(|rule| rule.faults.has(id)));
     let wanting = Memo::new(move |_| store.draft.with(|draft| lacking(draft, row.needs)));
+    // Another convention is no setting that a button beside the fault could choose.
+    let unfit = Memo::new(move |_| rule.get().is_some_and(|rule| !row.shows_under(rule.convention())));
+    let idle = Memo::new(move |_| unfit.get() || wanting.with(|wanting| !wanting.is_empty()));
     // What is set already can always be taken away.
-    let fixed = move || !checked.get() && wanting.with(|wanting| !wanting.is_empty());
+    let fixed = move || !checked.get() && idle.get();
+    let reason = move || {
+        let locale = store.locale.get();
+        if unfit.get() {
+            td_string!(locale, recipe.needs_part_mean)
+        } else {
+            wanting.with(|wanting| lacks(locale, wanting))
+        }
+    };
     let input = format!("lane-{}-{}", lane + 1, id.name());
     let needs = format!("{input}-needs");
     let set_it = {
@@ -136,10 +147,10 @@ fn FaultChoice(row: &'static Fault, lane: usize, rule: Memo<Option<LaneRule>>) -
                 <span class="choice-name">{name}</span>
                 <code class="formula">{row.formula}</code>
             </label>
-            <p class="needs" id=needs hidden=move || wanting.with(Vec::is_empty)>
-                {move || wanting.with(|wanting| lacks(store.locale.get(), wanting))}
+            <p class="needs" id=needs hidden=move || !idle.get()>
+                {reason}
                 " "
-                <button type="button" on:click=set_it>
+                <button type="button" hidden=move || unfit.get() on:click=set_it>
                     {tr!(store, recipe.set)}
                 </button>
             </p>

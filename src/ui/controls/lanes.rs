@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::lane_loop::LaneLoop;
 use crate::{
-    batch::{Convention, ConventionId, Faults, LaneRule, Pass, convention::TABLE},
+    batch::{Convention, ConventionId, LaneRule, convention::TABLE},
     lab::Msg,
     setup::{Draft, Key, lane_name, limits::MAX_LANES, named::Named, named_lanes},
     ui::{
@@ -56,15 +56,7 @@ fn Lane(lane: usize, count: Memo<usize>) -> impl IntoView {
     let n = lane + 1;
     let pick = move |event| {
         if let Some(convention) = ConventionId::named(&event_target_value(&event)) {
-            change(store, lane, |rule| LaneRule {
-                convention,
-                // One pass has no loop to go wrong.
-                faults: if Convention::of(convention).pass == Pass::Whole {
-                    Faults::NONE
-                } else {
-                    rule.faults
-                },
-            });
+            change(store, lane, |rule| rule.counting(convention));
         }
     };
     let options = move |correct: bool| {
@@ -117,8 +109,7 @@ fn ConventionOption(id: ConventionId, lane: usize, rule: Memo<Option<LaneRule>>)
     let store = use_store();
     // Two equal lanes would show nothing.
     let taken = move || {
-        let faults = rule.get().map_or(Faults::NONE, |rule| rule.faults);
-        let wished = LaneRule { convention: id, faults };
+        let wished = rule.get().map_or(LaneRule::from(id), |rule| rule.counting(id));
         let others = store
             .draft
             .with(chosen)

@@ -77,6 +77,9 @@ pub fn problem(locale: Locale, problem: &Problem) -> String {
         Problem::FaultNeedsSplit { fault } => {
             td_string!(locale, problem.fault_needs_split, fault = loop_fault(locale, fault)).to_string()
         }
+        Problem::FaultNeedsPartMean { fault } => {
+            td_string!(locale, problem.fault_needs_part_mean, fault = loop_fault(locale, fault)).to_string()
+        }
         Problem::BadInjection => td_string!(locale, problem.bad_injection).to_owned(),
         Problem::InjectionOutside { accumulation, replicas } => td_string!(
             locale,
