@@ -121,7 +121,7 @@ fn a_set_with_nothing_to_learn_does_not_pass() {
     for example in &mut corpus.examples {
         example.labels.fill(IGNORE_INDEX);
     }
-    let report = block_on(preflight(&Device::flex(), &setup, &corpus)).unwrap();
+    let report = block_on(preflight(&Device::flex(), &setup, &corpus, &async || true)).unwrap();
     let expected = [
         CheckKind::Denominator,
         CheckKind::FiniteGradients,

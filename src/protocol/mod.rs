@@ -29,7 +29,7 @@ pub use row::{
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes its shape; page and worker of different versions refuse each other with a clear fault.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One loaded experiment. Ordered: a later run has a larger number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

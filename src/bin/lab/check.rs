@@ -18,7 +18,7 @@ use crate::{
 pub(crate) fn run(subject: &OnDevice, out: &mut impl Write) -> Result<(), Failure> {
     pollster::block_on(async {
         let ready = device::open(subject, out).await?;
-        let report = engine::preflight(&ready.device, &ready.setup, &ready.corpus)
+        let report = engine::preflight(&ready.device, &ready.setup, &ready.corpus, &async || true)
             .await
             .map_err(|fault| failure(subject, fault))?;
         print(&ready.setup.lanes, &report, out)

@@ -22,7 +22,12 @@ use evidence::{Evidence, GroupEvidence};
 ///
 /// What cannot be checked is left out of the list: replicas and all-reduces where one replica works, and the f64 oracle in half precision,
 /// where f32 and f64 may round to different neighbours.
-pub async fn preflight(device: &Device, setup: &Setup, corpus: &Corpus) -> Result<PreflightReport, Fault> {
+pub async fn preflight(
+    device: &Device,
+    setup: &Setup,
+    corpus: &Corpus,
+    go_on: &impl AsyncFn() -> bool,
+) -> Result<PreflightReport, Fault> {
     let split = controlled::split(setup.split);
     let size = setup.sharding.group_size(
         split.microbatch.get().into(),
@@ -37,7 +42,7 @@ pub async fn preflight(device: &Device, setup: &Setup, corpus: &Corpus) -> Resul
     let network = Network::of(setup, corpus.vocabulary.size());
     let mut session = Session::new(device, &small, corpus.clone())?;
     session.keep_gradients();
-    let Some((plan, evidence)) = watch(&mut session, small.lanes.len()).await? else {
+    let Some((plan, evidence)) = watch(&mut session, small.lanes.len(), go_on).await? else {
         return Ok(PreflightReport { checks: Vec::new() });
     };
     let whole = plan.whole(&corpus.examples);
@@ -70,7 +75,11 @@ pub async fn preflight(device: &Device, setup: &Setup, corpus: &Corpus) -> Resul
 }
 
 /// One group, looked at before it, after each microbatch, and after its update; `None` where there was none.
-async fn watch(session: &mut Session, lanes: usize) -> Result<Option<(GroupPlan, Vec<Evidence>)>, Fault> {
+async fn watch(
+    session: &mut Session,
+    lanes: usize,
+    go_on: &impl AsyncFn() -> bool,
+) -> Result<Option<(GroupPlan, Vec<Evidence>)>, Fault> {
     let mut evidence = Vec::new();
     loop {
         match session.advance(false).await? {
@@ -92,6 +101,9 @@ async fn watch(session: &mut Session, lanes: usize) -> Result<Option<(GroupPlan,
                 return Ok(Some((row.plan, evidence)));
             }
             Advance::Finished => return Ok(None),
+        }
+        if !go_on().await {
+            return Err(Fault::Stopped);
         }
     }
 }

@@ -87,6 +87,7 @@ fn Preflight() -> impl IntoView {
             ready=ready::preflight
             msg=Signal::derive_local(|| Some(Msg::Preflight))
             id="preflight-not-now"
+            stops=true
         />
         <p class="about">{move || stale.get().then(|| td_string!(store.locale.get(), ready.changed))}</p>
         {answer(store, told, move |told| list(store, told))}
