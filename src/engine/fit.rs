@@ -39,7 +39,7 @@ pub async fn fit(
     let replicas = split.replicas.get();
     // Refused as a run refuses it, where it is.
     drop(Session::new(device, setup, corpus.clone())?);
-    let mut search = Search::up_to(largest(split, &corpus.examples), held.last_accumulating(split));
+    let mut search = Search::up_to(largest(setup, &corpus.examples), held.last_accumulating(split));
     if fewer_take_less(&setup.lanes) {
         search = search.passing_by();
     }
@@ -75,11 +75,12 @@ pub async fn fit(
 
 /// The largest m worth a try: one that leaves each replica a microbatch, that the examples fill on every replica, and whose positions
 /// one microbatch may have.
-fn largest(split: Split, examples: &[Example]) -> u32 {
+fn largest(setup: &Setup, examples: &[Example]) -> u32 {
     let longest = examples.iter().map(Example::length).max().unwrap_or(0).max(1) as u64;
-    let filled = examples.len() as u64 / u64::from(split.replicas.get());
+    let at_once = setup.sharding.group_size(1, 1, setup.split.replicas.get().into());
+    let filled = examples.len() as u64 / at_once.max(1);
     let bounds = [
-        u64::from(Kept::largest_microbatch(split)),
+        u64::from(Kept::largest_microbatch(setup.split)),
         u64::from(limits::MAX_COUNT),
         limits::MAX_POSITIONS / longest,
         filled,

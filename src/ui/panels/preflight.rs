@@ -1,4 +1,4 @@
-//! A check of one update before a campaign.
+//! A check of a few updates before a campaign.
 
 use leptos::prelude::*;
 
@@ -176,6 +176,10 @@ fn name(locale: Locale, kind: CheckKind) -> &'static str {
         CheckKind::OracleAgreement => td_string!(locale, preflight.oracle_agreement),
         CheckKind::ReplicasInStep => td_string!(locale, preflight.replicas_in_step),
         CheckKind::AllReduces => td_string!(locale, preflight.all_reduces),
+        CheckKind::NextGroup => td_string!(locale, preflight.next_group),
+        CheckKind::PartialGroup => td_string!(locale, preflight.partial_group),
+        CheckKind::LearningRate => td_string!(locale, preflight.learning_rate),
+        CheckKind::LoggedLoss => td_string!(locale, preflight.logged_loss),
     }
 }
 
@@ -194,5 +198,9 @@ fn hint(locale: Locale, kind: CheckKind) -> &'static str {
         CheckKind::OracleAgreement => td_string!(locale, preflight.hint_oracle_agreement),
         CheckKind::ReplicasInStep => td_string!(locale, preflight.hint_replicas_in_step),
         CheckKind::AllReduces => td_string!(locale, preflight.hint_all_reduces),
+        CheckKind::NextGroup => td_string!(locale, preflight.hint_next_group),
+        CheckKind::PartialGroup => td_string!(locale, preflight.hint_partial_group),
+        CheckKind::LearningRate => td_string!(locale, preflight.hint_learning_rate),
+        CheckKind::LoggedLoss => td_string!(locale, preflight.hint_logged_loss),
     }
 }
