@@ -20,8 +20,9 @@ use std::cell::RefCell;
 use measured::{alone, group, groups};
 use microbatch_lab::{
     batch::fit::Kept,
+    data::DataError,
     engine::{Advance, CountingAllocator, Device, Session, fit, memory::allocator},
-    protocol::{Fault, FitReport, FittingSplit, MemoryRow, MemorySource, Phase, PhaseBytes},
+    protocol::{Fault, FitReport, FitTry, FittingSplit, MemoryRow, MemorySource, Phase, PhaseBytes},
     setup::{Key, Setup},
 };
 use pollster::block_on;
@@ -275,8 +276,11 @@ fn what_an_ended_run_leaves_behind_is_given_back_before_the_next() {
 
 fn fitted(setup: &Setup, limit: u64) -> FitReport {
     let told = RefCell::new(Vec::new());
-    let say = |tried| told.borrow_mut().push(tried);
-    let report = block_on(fit(&Device::flex(), setup, &corpus(setup), limit, &say)).unwrap();
+    let go_on = async |tried| {
+        told.borrow_mut().extend::<Option<FitTry>>(tried);
+        true
+    };
+    let report = block_on(fit(&Device::flex(), setup, &corpus(setup), limit, &go_on)).unwrap();
     assert_eq!(told.into_inner(), report.tries, "each try is told as it is made");
     report
 }
@@ -335,6 +339,135 @@ fn the_largest_m_really_fits_and_the_next_does_not() {
                 .iter()
                 .all(|row| row.memory.as_ref().unwrap().peak <= limit + SLACK)
         );
+    });
+}
+
+/// What the longest lengths, the first group and the split alone do not show.
+const LARGER: &[(Key, &str)] = &[
+    (Key::Model, "token_mlp"),
+    (Key::Embed, "64"),
+    (Key::Hidden, "256"),
+    (Key::Examples, "128"),
+    (Key::Microbatch, "2"),
+    (Key::Accumulation, "16"),
+    (Key::Lengths, "uniform"),
+    (Key::LengthMin, "8"),
+    (Key::LengthMax, "64"),
+    (Key::Budget, "8"),
+];
+
+/// Most in use over a run with the split that was found, shuffled as it is, on top of what the test itself has.
+fn trained(setup: &Setup, split: FittingSplit) -> u64 {
+    let run = Setup {
+        split: microbatch_lab::batch::Split::new(split.microbatch, split.accumulation, split.replicas).unwrap(),
+        ..setup.clone()
+    };
+    let mut session = session(&run);
+    let rows = groups(&mut session, 8);
+    rows.iter().map(|row| row.memory.as_ref().unwrap().peak).max().unwrap()
+}
+
+#[test]
+fn what_fits_can_be_trained_with_whatever_the_lanes_hold_at_once() {
+    alone(|| {
+        warm();
+        for (lanes, optimizer, limits) in [
+            ("token_weighted", "sgd", &[5, 8][..]),
+            ("token_weighted,full_batch", "sgd", &[5, 24]),
+            ("token_weighted+single_backward", "adamw", &[5, 11]),
+            ("token_weighted+zero_grad_forgotten,mean_of_means", "adamw", &[8]),
+        ] {
+            let setup = setup(&[LARGER, &[(Key::Lanes, lanes), (Key::Optimizer, optimizer)]].concat());
+            for limit in limits.iter().map(|mib| mib * MIB) {
+                let report = fitted(&setup, limit);
+                let peak = report.split.map(|split| trained(&setup, split));
+                println!("{lanes}, {limit}: {:?}, trained with at most {peak:?}", report.split);
+                assert!(peak.is_none_or(|peak| peak <= limit + SLACK), "{report:?}");
+                assert_eq!(
+                    peak.is_none(),
+                    limit == 5 * MIB && lanes != "token_weighted",
+                    "{report:?}"
+                );
+            }
+        }
+    });
+}
+
+/// One process in one pass holds the same group whatever m: a smaller one does not make room for it.
+#[test]
+fn a_larger_m_never_takes_less() {
+    alone(|| {
+        warm();
+        // But for the little that is kept of each microbatch.
+        for lanes in ["token_weighted,full_batch", "token_weighted"] {
+            let setup = setup(&[LARGER, &[(Key::Lanes, lanes), (Key::Examples, "64")]].concat());
+            let report = fitted(&setup, u64::MAX);
+            let whole = report.split.unwrap();
+            assert_eq!((whole.microbatch, whole.accumulation), (32, 1));
+            let mut peaks: Vec<u64> = report.tries.iter().map(|tried| tried.peak).collect();
+            println!("{lanes}: {:?}", report.tries);
+            peaks.pop();
+            assert!(
+                peaks.len() > 4 && peaks.windows(2).all(|pair| pair[0] <= pair[1] + SLACK),
+                "{peaks:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_lane_that_keeps_its_graphs_fits_nowhere_for_good() {
+    alone(|| {
+        let setup = setup(&[(Key::Lanes, "token_weighted,token_weighted+graph_retained")]);
+        let go_on = async |_| panic!("nothing is tried");
+        let report = block_on(fit(&Device::flex(), &setup, &corpus(&setup), MIB, &go_on));
+        assert_eq!(report, Err(Fault::GrowsForEver));
+    });
+}
+
+/// Long examples without a score pad those that have one, and none without a score is a try of anything.
+#[test]
+fn what_is_not_scored_takes_room_and_proves_nothing() {
+    alone(|| {
+        warm();
+        let setup = setup(&[LARGER, &[(Key::Lanes, "token_weighted")]].concat());
+        let short = Setup {
+            lanes: setup.lanes.clone(),
+            ..setup.clone()
+        };
+        let mut unscored = corpus(&short);
+        for example in &mut unscored.examples {
+            if example.length() > 32 {
+                example.labels.fill(microbatch_lab::batch::IGNORE_INDEX);
+            }
+        }
+        let go_on = async |_| true;
+        let found = |corpus: &_| block_on(fit(&Device::flex(), &setup, corpus, 6 * MIB, &go_on)).unwrap();
+        let (all, padded) = (found(&corpus(&short)), found(&unscored));
+        assert!(
+            padded.split.unwrap().microbatch.abs_diff(all.split.unwrap().microbatch) <= 1,
+            "{all:?} {padded:?}"
+        );
+        for example in &mut unscored.examples {
+            example.labels.fill(microbatch_lab::batch::IGNORE_INDEX);
+        }
+        let nothing = block_on(fit(&Device::flex(), &setup, &unscored, 6 * MIB, &go_on));
+        assert_eq!(nothing, Err(Fault::Data(DataError::NothingSupervised)));
+    });
+}
+
+#[test]
+fn a_fit_ends_between_two_microbatches_where_it_is_told_to() {
+    alone(|| {
+        let setup = setup(&[LARGER, &[(Key::Lanes, "token_weighted,full_batch")]].concat());
+        let asked = RefCell::new(0);
+        let go_on = async |tried: Option<FitTry>| {
+            *asked.borrow_mut() += 1;
+            assert_eq!(tried, None, "the first try is not done");
+            *asked.borrow() < 5
+        };
+        let report = block_on(fit(&Device::flex(), &setup, &corpus(&setup), u64::MAX, &go_on));
+        assert_eq!((report, asked.into_inner()), (Err(Fault::Stopped), 5));
     });
 }
 

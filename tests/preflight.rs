@@ -19,7 +19,7 @@ use checks::{failed, names, report, setup};
 use microbatch_lab::{
     batch::{ConventionId, IGNORE_INDEX, LaneRule, convention::TABLE},
     engine::{Device, preflight},
-    protocol::CheckKind,
+    protocol::{CheckKind, Fault},
     setup::{Key, Setup},
 };
 use pollster::block_on;
@@ -49,6 +49,9 @@ fn right_lanes_pass_every_check() {
                 CheckKind::SupervisedTokens,
                 CheckKind::FullBatchAgreement,
                 CheckKind::OracleAgreement,
+                CheckKind::NextGroup,
+                CheckKind::PartialGroup,
+                CheckKind::LoggedLoss,
             ];
             assert_eq!(kinds, [&[CheckKind::SameExamples][..], &lane, &lane].concat());
         }
@@ -121,7 +124,7 @@ fn a_set_with_nothing_to_learn_does_not_pass() {
     for example in &mut corpus.examples {
         example.labels.fill(IGNORE_INDEX);
     }
-    let report = block_on(preflight(&Device::flex(), &setup, &corpus)).unwrap();
+    let report = block_on(preflight(&Device::flex(), &setup, &corpus, &async || true)).unwrap();
     let expected = [
         CheckKind::Denominator,
         CheckKind::FiniteGradients,
@@ -129,6 +132,9 @@ fn a_set_with_nothing_to_learn_does_not_pass() {
         CheckKind::AppliedUpdates,
         CheckKind::FullBatchAgreement,
         CheckKind::OracleAgreement,
+        CheckKind::NextGroup,
+        CheckKind::PartialGroup,
+        CheckKind::LoggedLoss,
     ];
     assert_eq!(failed(&report, Some(0)), names(&expected));
     assert_eq!(failed(&report, None), names(&[CheckKind::SameExamples]));
@@ -139,6 +145,8 @@ fn fewer_examples_than_a_group_takes_are_still_checked() {
     let setup = setup(&[ONE, (Key::Examples, "3"), (Key::Lanes, "token_weighted")]);
     let report = report(&setup);
     assert!(report.passed(), "{report:#?}");
+    let kinds: Vec<CheckKind> = report.checks.iter().map(|check| check.kind).collect();
+    assert!(kinds.contains(&CheckKind::NextGroup) && kinds.contains(&CheckKind::PartialGroup));
     let same = &report.checks[0];
     assert_eq!(
         (same.kind, same.measured, same.expected),
@@ -178,6 +186,51 @@ fn dropout_and_batch_norm_are_off_the_full_batch_and_on_the_oracle() {
             );
         }
     }
+}
+
+/// The rate is looked at over a skip, in every unit that it can be scheduled by, and a partial group only where a run has one.
+#[test]
+fn a_right_schedule_passes_in_every_unit() {
+    for shape in ["linear_warmup_decay", "cosine_warmup_decay"] {
+        for unit in [
+            "applied_updates",
+            "update_attempts",
+            "microbatches",
+            "examples",
+            "supervised_tokens",
+        ] {
+            let setup = setup(&[
+                (Key::Model, "token_mlp"),
+                (Key::Lanes, "token_weighted,full_batch"),
+                (Key::Schedule, shape),
+                (Key::ScheduleUnit, unit),
+                (Key::Warmup, "3"),
+                (Key::ScheduleTotal, "300"),
+                (Key::LastGroup, "drop"),
+                (Key::Examples, "48"),
+            ]);
+            let report = report(&setup);
+            assert!(report.passed(), "{shape}, {unit}: {report:#?}");
+            let rates = report
+                .checks
+                .iter()
+                .filter(|check| check.kind == CheckKind::LearningRate);
+            assert_eq!(rates.count(), 2);
+            assert!(report.checks.iter().all(|check| check.kind != CheckKind::PartialGroup));
+        }
+    }
+}
+
+#[test]
+fn a_check_ends_between_two_microbatches_where_it_is_told_to() {
+    let setup = setup(&[ONE, (Key::Lanes, "token_weighted")]);
+    let asked = std::cell::Cell::new(0);
+    let go_on = async || {
+        asked.set(asked.get() + 1);
+        asked.get() < 3
+    };
+    let report = block_on(preflight(&Device::flex(), &setup, &short_run::corpus(&setup), &go_on));
+    assert_eq!((report, asked.get()), (Err(Fault::Stopped), 3));
 }
 
 #[test]

@@ -388,13 +388,13 @@ fn where_nothing_counts_bytes_none_are_told() {
     let setup = setup(&[(Key::Model, "token_mlp")]);
     let mut session = Session::new(&Device::flex(), &setup, corpus(&setup)).unwrap();
     assert_eq!((session.facts().memory, group(&mut session).memory), (None, None));
-    let say = |_| panic!("nothing can be tried");
+    let go_on = async |_| panic!("nothing can be tried");
     let report = block_on(microbatch_lab::engine::fit(
         &Device::flex(),
         &setup,
         &corpus(&setup),
         1 << 20,
-        &say,
+        &go_on,
     ));
     assert_eq!(report, Err(Fault::MemoryNotMeasured));
 }

@@ -160,7 +160,7 @@ fn deal(examples: &[Example], chunk: &[ExampleId], split: Split, sharding: Shard
         .collect()
 }
 
-fn microbatch(examples: &[Example], ids: Vec<ExampleId>, replica: u32, index: u32) -> MicrobatchPlan {
+pub(super) fn microbatch(examples: &[Example], ids: Vec<ExampleId>, replica: u32, index: u32) -> MicrobatchPlan {
     let of = |id: &ExampleId| usize::try_from(id.0).ok().and_then(|i| examples.get(i));
     let width = ids.iter().filter_map(of).map(Example::length).max().unwrap_or(0).max(1);
     let positions = (ids.len() * width) as u64;

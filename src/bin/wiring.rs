@@ -70,9 +70,14 @@ impl Workshop for OnDevice {
         Ok(OnSession(Session::new(device, setup, corpus)?))
     }
 
-    async fn preflight(&mut self, setup: &Setup, own_text: Option<&str>) -> Result<PreflightReport, Fault> {
+    async fn preflight(
+        &mut self,
+        setup: &Setup,
+        own_text: Option<&str>,
+        go_on: &impl AsyncFn() -> bool,
+    ) -> Result<PreflightReport, Fault> {
         let corpus = data::build(setup, own_text).map_err(Fault::Data)?;
-        engine::preflight(self.device()?, setup, &corpus).await
+        engine::preflight(self.device()?, setup, &corpus, go_on).await
     }
 
     async fn fit(
@@ -80,10 +85,10 @@ impl Workshop for OnDevice {
         setup: &Setup,
         own_text: Option<&str>,
         limit: u64,
-        say: &dyn Fn(FitTry),
+        go_on: &impl AsyncFn(Option<FitTry>) -> bool,
     ) -> Result<FitReport, Fault> {
         let corpus = data::build(setup, own_text).map_err(Fault::Data)?;
-        engine::fit(self.device()?, setup, &corpus, limit, say).await
+        engine::fit(self.device()?, setup, &corpus, limit, go_on).await
     }
 }
 

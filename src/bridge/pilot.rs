@@ -1,9 +1,15 @@
 //! The worker's loop: obey what came, do one small thing, tell what is due, let the event loop turn.
 
-use std::collections::VecDeque;
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+};
 
 use super::{outbox::Outbox, run::Active, trainer::Workshop};
-use crate::protocol::{Command, Event, Fault, Preparation, RunId, SelfCheck, VERSION};
+use crate::{
+    protocol::{Command, Event, Fault, FitReport, FitTry, PreflightReport, Preparation, RunId, SelfCheck, VERSION},
+    setup::Setup,
+};
 
 /// At full speed the event loop turns at least this often, in milliseconds, so that a command waits no longer.
 const TURN_MS: f64 = 8.0;
@@ -32,6 +38,7 @@ pub async fn serve(world: &impl World, workshop: impl Workshop) {
         device: Device::Closed,
         active: None,
         newest: RunId::default(),
+        inbox: RefCell::default(),
         outbox: Outbox::default(),
     };
     loop {
@@ -49,7 +56,47 @@ struct Pilot<W: Workshop> {
     active: Option<Active<W::Trainer>>,
     /// The newest run that was asked for; commands for older ones are late, not wrong.
     newest: RunId,
+    /// Commands that came and are not yet obeyed.
+    inbox: RefCell<VecDeque<Command>>,
     outbox: Outbox,
+}
+
+/// Between two small things of a long work: lets the event loop turn where it is due, and looks at what came meanwhile.
+struct Breath<'a, W: World> {
+    world: &'a W,
+    inbox: &'a RefCell<VecDeque<Command>>,
+    turned_ms: Cell<f64>,
+}
+
+impl<'a, W: World> Breath<'a, W> {
+    fn new(world: &'a W, inbox: &'a RefCell<VecDeque<Command>>) -> Self {
+        Self {
+            world,
+            inbox,
+            turned_ms: Cell::new(world.now_ms()),
+        }
+    }
+
+    /// Whether nothing came that ends the work.
+    async fn go_on(&self) -> bool {
+        if self.world.now_ms() - self.turned_ms.get() >= TURN_MS {
+            if !self.world.wait(Some(0)).await {
+                return false;
+            }
+            self.turned_ms.set(self.world.now_ms());
+        }
+        let mut inbox = self.inbox.borrow_mut();
+        inbox.extend(std::iter::from_fn(|| self.world.take()));
+        !inbox.iter().any(ends_work)
+    }
+}
+
+/// Whoever turns to a run does not wait for a check or a fit.
+fn ends_work(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Stop | Command::Load { .. } | Command::Run(_) | Command::Pause(_) | Command::Step(..)
+    )
 }
 
 enum Device {
@@ -60,18 +107,24 @@ enum Device {
 
 impl<W: Workshop> Pilot<W> {
     async fn obey_all(&mut self, world: &impl World) {
-        let mut inbox = VecDeque::new();
         loop {
             // Again after each, since a command may take long and others come meanwhile.
-            inbox.extend(std::iter::from_fn(|| world.take()));
-            let Some(command) = inbox.pop_front() else { return };
+            let Some(command) = self.next_command(world) else {
+                return;
+            };
             let replaced = |later: &Command| matches!(later, Command::Load { .. });
-            if matches!(command, Command::Load { .. }) && inbox.iter().any(replaced) {
+            if matches!(command, Command::Load { .. }) && self.inbox.borrow().iter().any(replaced) {
                 continue;
             }
             self.obey(world, command).await;
             self.post_due(world);
         }
+    }
+
+    fn next_command(&self, world: &impl World) -> Option<Command> {
+        let mut inbox = self.inbox.borrow_mut();
+        inbox.extend(std::iter::from_fn(|| world.take()));
+        inbox.pop_front()
     }
 
     async fn obey(&mut self, world: &impl World, command: Command) {
@@ -90,22 +143,47 @@ impl<W: Workshop> Pilot<W> {
             Command::Step(run, by) => self.on_run(run, |active, outbox| active.step(by, outbox)),
             Command::Pace { run, pause_ms } => self.on_run(run, |active, _| active.pause_ms = pause_ms),
             Command::Probe(run) => self.probe(run).await,
+            // Nothing is going on that it could stop.
+            Command::Stop => {}
             Command::Preflight { setup, own_text } => {
-                let report = match self.usable() {
-                    Ok(()) => self.workshop.preflight(&setup, own_text.as_deref()).await,
-                    Err(fault) => Err(fault),
-                };
+                let report = self.preflight(world, &setup, own_text.as_deref()).await;
                 self.outbox.say(Event::Preflighted(report));
             }
             Command::Fit { setup, own_text, limit } => {
-                let say = |tried| world.post(&[Event::FitTried(tried)]);
-                let report = match self.usable() {
-                    Ok(()) => self.workshop.fit(&setup, own_text.as_deref(), limit, &say).await,
-                    Err(fault) => Err(fault),
-                };
+                let report = self.fit(world, &setup, own_text.as_deref(), limit).await;
                 self.outbox.say(Event::Fitted(report));
             }
         }
+    }
+
+    async fn preflight(
+        &mut self,
+        world: &impl World,
+        setup: &Setup,
+        own_text: Option<&str>,
+    ) -> Result<PreflightReport, Fault> {
+        self.usable()?;
+        let breath = Breath::new(world, &self.inbox);
+        let go_on = async || breath.go_on().await;
+        self.workshop.preflight(setup, own_text, &go_on).await
+    }
+
+    async fn fit(
+        &mut self,
+        world: &impl World,
+        setup: &Setup,
+        own_text: Option<&str>,
+        limit: u64,
+    ) -> Result<FitReport, Fault> {
+        self.usable()?;
+        let breath = Breath::new(world, &self.inbox);
+        let go_on = async |tried: Option<FitTry>| {
+            if let Some(tried) = tried {
+                world.post(&[Event::FitTried(tried)]);
+            }
+            breath.go_on().await
+        };
+        self.workshop.fit(setup, own_text, limit, &go_on).await
     }
 
     fn on_run(&mut self, run: RunId, act: impl FnOnce(&mut Active<W::Trainer>, &mut Outbox)) {
@@ -155,7 +233,7 @@ impl<W: Workshop> Pilot<W> {
         &mut self,
         world: &impl World,
         run: RunId,
-        setup: &crate::setup::Setup,
+        setup: &Setup,
         own_text: Option<&str>,
     ) -> Result<(), Fault> {
         self.usable()?;

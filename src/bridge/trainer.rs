@@ -58,15 +58,20 @@ pub trait Workshop {
         say: &dyn Fn(Preparation),
     ) -> Result<Self::Trainer, Fault>;
 
-    /// One update of a small controlled set, checked.
-    async fn preflight(&mut self, setup: &Setup, own_text: Option<&str>) -> Result<PreflightReport, Fault>;
+    /// A few updates of a small controlled set, checked; `go_on` is asked between two small things, and ends it with [`Fault::Stopped`].
+    async fn preflight(
+        &mut self,
+        setup: &Setup,
+        own_text: Option<&str>,
+        go_on: &impl AsyncFn() -> bool,
+    ) -> Result<PreflightReport, Fault>;
 
-    /// The largest m that fits into `limit` bytes; `say` is told of each try.
+    /// The largest m that fits into `limit` bytes; `go_on` is told of each try, and asked as for a check.
     async fn fit(
         &mut self,
         setup: &Setup,
         own_text: Option<&str>,
         limit: u64,
-        say: &dyn Fn(FitTry),
+        go_on: &impl AsyncFn(Option<FitTry>) -> bool,
     ) -> Result<FitReport, Fault>;
 }

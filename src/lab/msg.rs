@@ -58,6 +58,8 @@ pub enum Msg {
     Preflight,
     /// Find the largest m that fits into this many bytes.
     Fit(u64),
+    /// End a check or a fit that is going on.
+    Stop,
     /// Another device is wanted.
     Device(DeviceChoice),
     /// The page looked and chose a device.

@@ -129,6 +129,12 @@ pub(super) fn fit(lab: &mut Lab, limit: u64) -> Vec<Effect> {
     }
 }
 
+/// Asks for no more of a check or a fit. The answer comes all the same, and says so.
+pub(super) fn stop(lab: &Lab) -> Vec<Effect> {
+    let waits = lab.tools.preflight.waits() || lab.tools.fit.waits();
+    waits.then_some(Effect::Send(Command::Stop)).into_iter().collect()
+}
+
 /// An experiment and, where it asks for one, the text of its file.
 type Subject = (Box<Setup>, Option<String>);
 

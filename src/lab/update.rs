@@ -28,6 +28,7 @@ pub fn update(lab: &mut Lab, msg: Msg) -> Vec<Effect> {
         Msg::Probe => tools::probe(lab),
         Msg::Preflight => tools::preflight(lab),
         Msg::Fit(limit) => tools::fit(lab, limit),
+        Msg::Stop => tools::stop(lab),
         Msg::Device(choice) => {
             lab.blueprint.device = choice;
             lab.machine.fault = None;

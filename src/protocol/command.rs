@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::RunId;
 use crate::setup::Setup;
 
-/// One request. The worker acts on it between two microbatches.
+/// One request. The worker acts on it between two microbatches. A check or a fit ends where a run is loaded, told to go or to pause, or
+/// [`Self::Stop`] comes; its answer is then [`super::Fault::Stopped`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Open the device this worker was built for and check it against the oracle.
@@ -34,7 +35,7 @@ pub enum Command {
     },
     /// Compute all conventions on the next group, at the first lane's parameters. The run must stand at a group boundary.
     Probe(RunId),
-    /// One update of a small controlled set, checked. Leaves any loaded run as it is.
+    /// A few updates of a small controlled set, checked. Leaves any loaded run as it is.
     Preflight {
         /// The experiment.
         setup: Box<Setup>,
@@ -50,6 +51,8 @@ pub enum Command {
         /// Bytes allowed.
         limit: u64,
     },
+    /// End a check or a fit that is going on.
+    Stop,
 }
 
 /// How far one step goes.

@@ -57,6 +57,12 @@ pub enum Fault {
     /// The largest m was asked for where nothing counts bytes.
     #[error("memory in use is not measured in this build")]
     MemoryNotMeasured,
+    /// The largest m was asked for where a lane takes more with every group.
+    #[error("a lane keeps its graphs (graph_retained), so memory grows with every group and no m fits for good")]
+    GrowsForEver,
+    /// What was asked for was stopped before it was done.
+    #[error("stopped before it was done")]
+    Stopped,
     /// BatchNorm over a single position has no variance.
     #[error("BatchNorm needs at least 2 positions in every microbatch; make m or the lengths larger")]
     BatchNormNeedsTwo,

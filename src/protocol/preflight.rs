@@ -1,4 +1,4 @@
-//! A check before a campaign: one update of a small controlled set, against what must come out.
+//! A check before a campaign: a few updates of a small controlled set, against what must come out.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,14 @@ pub enum CheckKind {
     ReplicasInStep,
     /// All-reduces of the update: one.
     AllReduces,
+    /// Largest relative L2 of a lane's later gradients, where gradients of the first group must be gone, against the f64 oracle.
+    NextGroup,
+    /// Applied updates of a partial group: one.
+    PartialGroup,
+    /// The learning rate of the update that is furthest off, against the schedule at that update.
+    LearningRate,
+    /// What the lane's loop logs as the group's loss, against what it trained on.
+    LoggedLoss,
 }
 
 /// One line of the list.

@@ -83,6 +83,7 @@ fn the_whole_recipe_arrives() {
         limit: u64::MAX,
     });
     arrives(&Command::Probe(RUN));
+    arrives(&Command::Stop);
 }
 
 /// Faults travel by name, so a message that puts two into one place cannot become a lane.

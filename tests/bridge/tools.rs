@@ -155,3 +155,62 @@ fn a_loaded_run_survives_a_check_and_a_fit() {
     assert_eq!(ended(&told.events()), [0, 1]);
     assert!(faults(&told.events()).is_empty());
 }
+
+/// A fit of a second, with a command in the middle of it.
+fn stopped_by(work: Command, command: Command) -> (Told, Vec<Fault>) {
+    let long = Trial {
+        work: 1000,
+        ..Trial::default()
+    };
+    let told = long.run([(0, Command::Open), (1, load(1)), (2, work), (300, command)]);
+    let refusals = refusals(&told);
+    (told, refusals)
+}
+
+#[test]
+fn whoever_turns_to_a_run_waits_for_no_check_and_no_fit() {
+    for command in [
+        Command::Stop,
+        load(2),
+        Command::Run(RUN),
+        Command::Pause(RUN),
+        Command::Step(RUN, StepBy::Update),
+    ] {
+        for work in [fit(9), preflight()] {
+            let (told, refusals) = stopped_by(work, command.clone());
+            assert_eq!(refusals, [Fault::Stopped], "{command:?}");
+            let stopped =
+                told.at(|event| matches!(event, Event::Fitted(Err(_)) | Event::Preflighted(Err(Fault::Stopped))));
+            assert!((300.0..=310.0).contains(&stopped), "{stopped}: {command:?}");
+            // What ended the work is obeyed next.
+            match command {
+                Command::Load { .. } => {
+                    assert!(told.at(|event| matches!(event, Event::Loaded { run, .. } if *run == RunId(2))) <= 310.0);
+                }
+                Command::Run(_) => assert_eq!(ended(&told.events()).len(), 10),
+                Command::Step(..) => assert_eq!(ended(&told.events()), [0]),
+                _ => {}
+            }
+            assert!(faults(&told.events()).is_empty(), "no fault of a run");
+        }
+    }
+}
+
+#[test]
+fn what_concerns_no_run_waits_for_the_answer() {
+    for command in [
+        preflight(),
+        Command::Pace { run: RUN, pause_ms: 9 },
+        Command::Probe(RUN),
+    ] {
+        let (told, refusals) = stopped_by(fit(9), command.clone());
+        assert!(refusals.is_empty(), "{command:?}");
+        let done = told.at(|event| matches!(event, Event::Fitted(Ok(_))));
+        assert!(done >= 1000.0, "{done}");
+        assert!(
+            told.longest_turn_ms <= 9.0,
+            "{} ms without a turn",
+            told.longest_turn_ms
+        );
+    }
+}

@@ -103,6 +103,20 @@ fn the_draft_is_checked_by_an_idle_device_and_remembered_with_the_answer() {
     let done = continued(did.lab.clone(), [Msg::Worker(Event::Preflighted(Ok(report.clone())))]).lab;
     assert_eq!(done.tools.preflight, Answer::Done(report));
 
+    let stopped = continued(
+        did.lab.clone(),
+        [Msg::Stop, Msg::Worker(Event::Fitted(Err(Fault::Stopped)))],
+    );
+    assert_eq!(stopped.asked, ["stop"]);
+    assert_eq!(stopped.lab.tools.fit, Answer::Failed(Fault::Stopped));
+    assert_eq!(stopped.lab.machine.fault, None);
+    assert!(
+        continued(done.clone(), [Msg::Stop]).asked == ["stop"],
+        "the fit still goes on"
+    );
+    let idle = continued(done, [Msg::Worker(Event::Fitted(Err(Fault::Stopped))), Msg::Stop]);
+    assert!(idle.asked.is_empty(), "nothing goes on that could be stopped");
+
     let dead = continued(did.lab.clone(), [died()]).lab;
     assert!(matches!(dead.tools.preflight, Answer::Failed(Fault::Panicked { .. })));
     assert!(matches!(dead.tools.fit, Answer::Failed(Fault::Panicked { .. })));

@@ -60,6 +60,7 @@ fn in_words(effect: &Effect) -> String {
         Effect::Send(Command::Probe(run)) => format!("probe {}", run.0),
         Effect::Send(Command::Preflight { .. }) => "preflight".to_owned(),
         Effect::Send(Command::Fit { limit, .. }) => format!("fit {limit}"),
+        Effect::Send(Command::Stop) => "stop".to_owned(),
         Effect::Respawn(choice) => format!("respawn {choice:?}"),
         Effect::WriteLink(_) => "link".to_owned(),
         Effect::Remember => "remember".to_owned(),

@@ -24,7 +24,8 @@ pub(crate) fn setup(changes: &[(Key, &str)]) -> Setup {
 }
 
 pub(crate) fn report(setup: &Setup) -> PreflightReport {
-    pollster::block_on(preflight(&Device::flex(), setup, &short_run::corpus(setup))).expect("a report")
+    let corpus = short_run::corpus(setup);
+    pollster::block_on(preflight(&Device::flex(), setup, &corpus, &async || true)).expect("a report")
 }
 
 /// Names of the checks of one lane that failed; `None` for those of all lanes.

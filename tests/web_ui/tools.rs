@@ -260,6 +260,9 @@ async fn sizes_are_told_as_they_are_tried_and_the_largest_goes_into_the_form() {
             "m = 8: 80 MiB at most in use, too much",
         ],
     );
+    page.button("Stop").click();
+    settle().await;
+    assert_eq!(asked(&page, |command| *command == Command::Stop), 1);
     let split = FittingSplit {
         microbatch: 4,
         accumulation: 3,

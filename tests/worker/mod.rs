@@ -46,6 +46,8 @@ pub(crate) struct Trial {
     pub(crate) check_error: f64,
     /// A group without any supervised token.
     pub(crate) empty_group: Option<u64>,
+    /// Microbatches of a check or a fit.
+    pub(crate) work: u32,
     /// The group that fails, and how.
     pub(crate) fails_at: Option<(u64, Fault)>,
 }
@@ -59,6 +61,7 @@ impl Default for Trial {
             open_ms: 0.0,
             check_error: 0.0,
             empty_group: None,
+            work: 0,
             fails_at: None,
         }
     }
@@ -207,17 +210,40 @@ impl Workshop for Bench {
         })
     }
 
-    async fn preflight(&mut self, _: &Setup, _: Option<&str>) -> Result<PreflightReport, Fault> {
+    async fn preflight(
+        &mut self,
+        _: &Setup,
+        _: Option<&str>,
+        go_on: &impl AsyncFn() -> bool,
+    ) -> Result<PreflightReport, Fault> {
+        for _ in 0..self.trial.work {
+            self.clock.set(self.clock.get() + self.trial.cell_ms);
+            if !go_on().await {
+                return Err(Fault::Stopped);
+            }
+        }
         Ok(PreflightReport { checks: Vec::new() })
     }
 
-    async fn fit(&mut self, _: &Setup, _: Option<&str>, limit: u64, say: &dyn Fn(FitTry)) -> Result<FitReport, Fault> {
+    async fn fit(
+        &mut self,
+        _: &Setup,
+        _: Option<&str>,
+        limit: u64,
+        go_on: &impl AsyncFn(Option<FitTry>) -> bool,
+    ) -> Result<FitReport, Fault> {
         let tried = FitTry {
             microbatch: 1,
             peak: limit + 1,
             fits: false,
         };
-        say(tried);
+        go_on(Some(tried)).await;
+        for _ in 0..self.trial.work {
+            self.clock.set(self.clock.get() + self.trial.cell_ms);
+            if !go_on(None).await {
+                return Err(Fault::Stopped);
+            }
+        }
         Ok(FitReport {
             limit,
             target: 1,

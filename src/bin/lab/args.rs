@@ -21,9 +21,13 @@ Usage:
   train   Train until the budget is reached, printing one line a group.
   probe   Compute the gradient of the first group under every convention at the first parameters, and compare each with
           that of the full batch in one pass. The noise floor is what the order of summation alone does.
-  check   Do one update of a small controlled set with the setup's lanes (m, A and D at most 2 each), and hold what
-          happens against what must: examples, denominator, counts, gradients, replicas.
-  fit     Find the largest m whose group fits into so many bytes, by training with it, and the A that keeps m x A x D.
+  check   Do a few updates of a small controlled set with the setup's lanes (m, A and D at most 2 each), and hold what
+          happens against what must: examples, denominator, counts, gradients, replicas, a partial group, the rate, the
+          log. It does not see graph_retained and single_backward, which only take memory; last_forward_outside_no_sync,
+          which does no harm; hand_masked_mean and empty_group_stepped, which need a microbatch or group without any
+          supervised token; scheduler faults under a constant rate; zero_grad_forgotten under a loss scale or in f16.
+  fit     Find the largest m whose group fits into so many bytes, by training two groups with it, and the A that keeps
+          m x A x D. Not for lanes with graph_retained: no m fits them for good.
 
 Options:
       --data FILE      The person's own text, where the setup's data is text or jsonl

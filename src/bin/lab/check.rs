@@ -1,4 +1,4 @@
-//! `lab check`: one update of a small controlled set, line by line.
+//! `lab check`: a few updates of a small controlled set, line by line.
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) fn run(subject: &OnDevice, out: &mut impl Write) -> Result<(), Failure> {
     pollster::block_on(async {
         let ready = device::open(subject, out).await?;
-        let report = engine::preflight(&ready.device, &ready.setup, &ready.corpus)
+        let report = engine::preflight(&ready.device, &ready.setup, &ready.corpus, &async || true)
             .await
             .map_err(|fault| failure(subject, fault))?;
         print(&ready.setup.lanes, &report, out)
@@ -35,7 +35,7 @@ fn print(lanes: &[LaneRule], report: &PreflightReport, out: &mut impl Write) -> 
     for check in checks {
         let verdict = if check.passed { "pass" } else { "FAIL" };
         let (lane, what) = (name(check), words(check.kind));
-        writeln!(out, "{verdict}  {lane:<width$}  {what:<37}  {}", numbers(check))?;
+        writeln!(out, "{verdict}  {lane:<width$}  {what:<39}  {}", numbers(check))?;
     }
     let failed = checks.iter().filter(|check| !check.passed).count();
     if report.passed() {
@@ -79,6 +79,10 @@ fn words(kind: CheckKind) -> &'static str {
         CheckKind::OracleAgreement => "gradient off the f64 oracle",
         CheckKind::ReplicasInStep => "difference between replicas",
         CheckKind::AllReduces => "all-reduces of the update",
+        CheckKind::NextGroup => "later gradients off the f64 oracle",
+        CheckKind::PartialGroup => "applied updates of a partial group",
+        CheckKind::LearningRate => "learning rate furthest off its schedule",
+        CheckKind::LoggedLoss => "logged loss, against the trained one",
     }
 }
 

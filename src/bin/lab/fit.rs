@@ -20,17 +20,18 @@ pub(crate) fn run(subject: &OnDevice, limit: u64, out: &mut impl Write) -> Resul
         let told = RefCell::new(Ok(()));
         let report = {
             let out = RefCell::new(&mut *out);
-            let say = |tried: FitTry| {
-                if let Err(error) = writeln!(out.borrow_mut(), "{}", line(&tried)) {
-                    *told.borrow_mut() = Err(error);
-                }
+            // Whoever reads no more waits for no more.
+            let go_on = async |tried: Option<FitTry>| {
+                let Some(tried) = tried else { return true };
+                let said = writeln!(out.borrow_mut(), "{}", line(&tried));
+                let heard = said.is_ok();
+                *told.borrow_mut() = said;
+                heard
             };
-            engine::fit(&ready.device, &ready.setup, &ready.corpus, limit, &say)
-                .await
-                .map_err(|fault| failure(subject, fault))?
+            engine::fit(&ready.device, &ready.setup, &ready.corpus, limit, &go_on).await
         };
         told.into_inner()?;
-        print(&report, out)
+        print(&report.map_err(|fault| failure(subject, fault))?, out)
     })
 }
 

@@ -9,14 +9,14 @@ use crate::{
 };
 
 /// Room for a GPU's fast tanh and exp, as in the check of a device; a wrong kernel misses it by far.
-const ORACLE_TOLERANCE: f64 = 1e-4;
+pub(super) const ORACLE_TOLERANCE: f64 = 1e-4;
 
 /// The denominator is f64 arithmetic on counts.
 const DENOMINATOR_TOLERANCE: f64 = 1e-9;
 
 /// What every lane works on, and all of it. `views` are the group as each lane goes through it.
-pub(super) fn same_examples(group: &GroupEvidence<'_>, views: &[&GroupPlan], lanes: &[Evidence]) -> PreflightCheck {
-    let worked_on = |(view, lane): (&&GroupPlan, &Evidence)| -> BTreeSet<ExampleId> {
+pub(super) fn same_examples(group: &GroupEvidence<'_>, views: &[GroupPlan], lanes: &[Evidence]) -> PreflightCheck {
+    let worked_on = |(view, lane): (&GroupPlan, &Evidence)| -> BTreeSet<ExampleId> {
         let computed = |row: &LaneRow| !matches!(row.outcome, Outcome::Dropped | Outcome::NoSupervisedToken);
         let ids = view.microbatches.iter().flat_map(|k| k.ids.iter().copied());
         ids.filter(|_| lane.row.as_ref().is_some_and(computed)).collect()
@@ -92,7 +92,13 @@ fn exactly(kind: CheckKind, lane: Option<u32>, measured: f64, expected: f64) -> 
 }
 
 /// What is not a number passes nothing.
-fn within(kind: CheckKind, lane: Option<u32>, measured: f64, expected: f64, tolerance: f64) -> PreflightCheck {
+pub(super) fn within(
+    kind: CheckKind,
+    lane: Option<u32>,
+    measured: f64,
+    expected: f64,
+    tolerance: f64,
+) -> PreflightCheck {
     PreflightCheck {
         kind,
         lane,
@@ -123,7 +129,7 @@ fn not_finite(gradients: &[Vec<f64>]) -> f64 {
 }
 
 /// The largest relative L2 of any replica's gradient; NaN where there is none, or one is not a number.
-fn furthest(gradients: &[Vec<f64>], reference: &[f64]) -> f64 {
+pub(super) fn furthest(gradients: &[Vec<f64>], reference: &[f64]) -> f64 {
     let off = |gradient: &Vec<f64>| {
         if gradient.len() == reference.len() {
             relative_l2(gradient, reference)

@@ -3,16 +3,22 @@
 use crate::{
     batch::{ConventionId, Example, ExampleId, LaneRule, LastGroup, Split, Unit},
     data::Corpus,
-    setup::{Budget, Setup},
+    setup::{Budget, Injection, Setup},
 };
 
 /// The most of m, A and D that the check keeps: with two of each, microbatches, accumulation and replicas can all go wrong.
 const MOST: u32 = 2;
 
-/// The person's own setup with a small split and the full batch in one pass before its lanes, for one group of the examples in order.
-pub(super) fn setup(whole: &Setup, split: Split) -> Setup {
+/// The person's own setup with a small split and the full batch in one pass before its lanes, for groups of the examples in order.
+/// `skips` is the attempt that an infinity ends, where one does.
+pub(super) fn setup(whole: &Setup, split: Split, skips: Option<u64>) -> Setup {
     let mut lanes: Vec<LaneRule> = vec![ConventionId::FullBatch.into()];
     lanes.extend(&whole.lanes);
+    let infinity = skips.map(|attempt| Injection {
+        attempt,
+        microbatch: 1,
+        replica: 1,
+    });
     Setup {
         split,
         lanes,
@@ -24,8 +30,29 @@ pub(super) fn setup(whole: &Setup, split: Split) -> Setup {
             unit: Unit::Examples,
             amount: u64::MAX,
         },
+        inject_inf: whole.inject_inf.iter().copied().chain(infinity).collect(),
         ..whole.clone()
     }
+}
+
+/// The examples of a course of groups from those of the first: that group twice, and half a group, where `partial` asks for one. Fewer than
+/// a group takes are a partial group by themselves, epoch after epoch.
+pub(super) fn course(group: &[Example], size: u64, partial: bool) -> Vec<Example> {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    if group.len() < size {
+        return group.to_vec();
+    }
+    // The longest, since BatchNorm refuses a single position.
+    let rest = if partial { size / 2 } else { 0 };
+    let half = group.get(group.len() - rest..).unwrap_or_default();
+    let all = group.iter().chain(group).chain(half);
+    (0..)
+        .zip(all)
+        .map(|(id, example)| Example {
+            id: ExampleId(id),
+            ..example.clone()
+        })
+        .collect()
 }
 
 /// m, A and D, each at most [`MOST`].
@@ -94,6 +121,20 @@ mod tests {
         assert_eq!(counts(&[4, 2], 8), [2, 4]);
         assert_eq!(counts(&[4, 2, 8], 1), [8]);
         assert_eq!(counts(&[0, 0, 3, 4], 3), [0, 3, 4]);
+    }
+
+    #[test]
+    fn a_course_is_the_group_twice_and_half_of_it() {
+        let group = examples(&corpus(&[1, 2, 3, 4]), 4);
+        let of = |group: &[Example], size, partial| -> Vec<u64> {
+            let course = course(group, size, partial);
+            assert!((0..).zip(&course).all(|(id, example)| example.id == ExampleId(id)));
+            course.iter().map(Example::supervised).collect()
+        };
+        assert_eq!(of(&group, 4, true), [1, 2, 3, 4, 1, 2, 3, 4, 3, 4]);
+        assert_eq!(of(&group, 4, false), [1, 2, 3, 4, 1, 2, 3, 4]);
+        assert_eq!(of(&group[..3], 4, true), [1, 2, 3]);
+        assert_eq!(of(&group[..1], 1, true), [1, 1], "half of one is none");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a lane was seen doing in one group.
 
-use crate::{engine::session::ReplicaValues, protocol::LaneRow};
+use crate::{batch::GroupPlan, engine::session::ReplicaValues, protocol::LaneRow};
 
 /// What all lanes are held against.
 pub(super) struct GroupEvidence<'a> {
@@ -12,7 +12,16 @@ pub(super) struct GroupEvidence<'a> {
     pub(super) full: &'a [f64],
 }
 
-/// One lane.
+/// One group in every lane, the full batch first.
+pub(super) struct Seen {
+    /// The group as it is split.
+    pub(super) plan: GroupPlan,
+    /// Lane by lane.
+    pub(super) lanes: Vec<Evidence>,
+}
+
+/// One lane in one group.
+#[derive(Default)]
 pub(super) struct Evidence {
     /// Parameters before the group; replicas start equal.
     pub(super) start: Vec<f64>,

@@ -2,7 +2,7 @@
 
 use crate::{
     batch::{
-        Convention, GroupPlan, MicrobatchFacts, PaddedBatch,
+        Convention, Example, GroupPlan, MicrobatchFacts, PaddedBatch,
         clip::coefficient,
         dropout::{MaskStream, by_example},
         oracle::{
@@ -14,55 +14,64 @@ use crate::{
     setup::{DropoutOrder, Precision, Setup},
 };
 
-/// Reduced and clipped, in the first epoch of a run; `None` in half precision, where f32 and f64 may round to different neighbours, and
-/// where a microbatch has no variance.
-pub(super) fn gradient(
-    setup: &Setup,
-    network: &Network,
-    convention: &Convention,
-    plan: &GroupPlan,
-    batches: &[PaddedBatch],
-    parameters: &[f64],
-) -> Option<Vec<f64>> {
-    if setup.precision != Precision::F32 {
-        return None;
-    }
-    let mut draws = Draws {
-        setup,
-        network,
-        streams: (0..plan.replicas)
-            .map(|replica| MaskStream::new(setup.seed, replica))
-            .collect(),
-    };
-    let contributions: Option<Vec<Contribution>> = plan
-        .microbatches
-        .iter()
-        .zip(batches)
-        .map(|(k, batch)| {
-            let masks = draws.masks(&k.facts, batch);
-            contribution(network, convention, batch, parameters, &masks)
-        })
-        .collect();
-    let mut reduced = combine(convention, &plan.facts(), &contributions?);
-    if let Some(max) = setup.clip_norm {
-        let clip = coefficient(norm(&reduced), max);
-        for g in &mut reduced {
-            *g *= clip;
-        }
-    }
-    Some(reduced)
+/// What one group must come to.
+pub(super) struct Expected {
+    /// Reduced and clipped.
+    pub(super) gradient: Vec<f64>,
+    /// S of each microbatch, weighted as the convention says.
+    pub(super) loss_sums: Vec<f64>,
 }
 
-/// Dropout's masks, drawn as a run draws them from its start.
-struct Draws<'a> {
+/// One lane's groups, one after another from the start of a run: dropout's streams go on.
+pub(super) struct Oracle<'a> {
     setup: &'a Setup,
     network: &'a Network,
+    convention: &'a Convention,
     streams: Vec<MaskStream>,
 }
 
-impl Draws<'_> {
-    /// One list for each place of the network; none without dropout.
-    fn masks(&mut self, k: &MicrobatchFacts, batch: &PaddedBatch) -> Vec<Vec<f64>> {
+impl<'a> Oracle<'a> {
+    pub(super) fn new(setup: &'a Setup, network: &'a Network, convention: &'a Convention, replicas: u32) -> Self {
+        let stream = |replica| MaskStream::new(setup.seed, replica);
+        Self {
+            setup,
+            network,
+            convention,
+            streams: (0..replicas).map(stream).collect(),
+        }
+    }
+
+    /// The next group at `parameters`; `None` in half precision, where f32 and f64 may round to different neighbours, and where a
+    /// microbatch has no variance.
+    pub(super) fn group(&mut self, plan: &GroupPlan, examples: &[Example], parameters: &[f64]) -> Option<Expected> {
+        if self.setup.precision != Precision::F32 {
+            return None;
+        }
+        let contributions: Option<Vec<Contribution>> = plan
+            .microbatches
+            .iter()
+            .map(|k| {
+                let batch = PaddedBatch::of(examples, &k.ids);
+                let masks = self.masks(&k.facts, &batch, plan.epoch);
+                contribution(self.network, self.convention, &batch, parameters, &masks)
+            })
+            .collect();
+        let contributions = contributions?;
+        let mut gradient = combine(self.convention, &plan.facts(), &contributions);
+        if let Some(max) = self.setup.clip_norm {
+            let clip = coefficient(norm(&gradient), max);
+            for g in &mut gradient {
+                *g *= clip;
+            }
+        }
+        Some(Expected {
+            gradient,
+            loss_sums: contributions.iter().map(|c| c.loss_sum).collect(),
+        })
+    }
+
+    /// Dropout's masks, drawn as a run draws them: one list for each place of the network; none without dropout.
+    fn masks(&mut self, k: &MicrobatchFacts, batch: &PaddedBatch, epoch: u32) -> Vec<Vec<f64>> {
         let Some(dropout) = self.setup.dropout else {
             return Vec::new();
         };
@@ -72,7 +81,7 @@ impl Draws<'_> {
         let places = (0..).zip(self.network.dropout_widths());
         let of_place = |(place, width)| match &mut stream {
             Some(stream) => stream.mask(dropout.rate, positions, width),
-            None => by_example(self.setup.seed, dropout.rate, batch, 0, place, width),
+            None => by_example(self.setup.seed, dropout.rate, batch, epoch, place, width),
         };
         places.map(of_place).collect()
     }

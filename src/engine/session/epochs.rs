@@ -21,6 +21,8 @@ pub(super) struct Epochs {
     dropped: Vec<ExampleId>,
     /// Examples that the sampler repeats in an epoch.
     repeated: u64,
+    /// The one group of every epoch, where it is given.
+    only: Option<GroupPlan>,
 }
 
 /// A group, and who its epoch leaves out if it is the epoch's last.
@@ -38,9 +40,17 @@ impl Epochs {
             groups: VecDeque::new(),
             dropped: Vec::new(),
             repeated: 0,
+            only: None,
         };
         epochs.begin(0);
         epochs
+    }
+
+    /// From here on every epoch is this one group.
+    pub(super) fn repeat(&mut self, plan: GroupPlan) {
+        self.only = Some(plan);
+        self.dropped.clear();
+        self.begin(0);
     }
 
     /// Groups left in this epoch.
@@ -79,6 +89,15 @@ impl Epochs {
     }
 
     fn begin(&mut self, first_group: u64) {
+        if let Some(plan) = &self.only {
+            let plan = GroupPlan {
+                number: first_group,
+                epoch: self.epoch,
+                ..plan.clone()
+            };
+            self.groups = [plan].into();
+            return;
+        }
         let setup = &self.setup;
         let count = u32::try_from(self.examples.len()).unwrap_or(u32::MAX);
         let mut order = epoch_order(count, setup.shuffle.then_some(setup.seed), self.epoch);

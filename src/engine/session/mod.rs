@@ -250,6 +250,12 @@ impl Session {
         }
     }
 
+    /// Trains on this one group again and again. Before its first group.
+    pub(super) fn repeat(&mut self, plan: GroupPlan) {
+        self.epochs.repeat(plan);
+        self.facts.groups_per_epoch = 1;
+    }
+
     /// From here on what each replica's optimizer is given is kept for [`Self::replicas`].
     pub fn keep_gradients(&mut self) {
         self.lanes.iter_mut().for_each(Lane::keep_gradients);

@@ -4,9 +4,10 @@ use leptos::prelude::*;
 
 use crate::{
     lab::{Answer, Lab, Msg, NotNow},
+    protocol::Fault,
     ui::{
         store::{Store, use_store},
-        text::{Locale, td_string},
+        text::{Locale, td_string, tr},
         words,
     },
 };
@@ -24,6 +25,9 @@ pub fn Ask(
     msg: Signal<Option<Msg>, LocalStorage>,
     /// The element ID of the reason.
     id: &'static str,
+    /// Whether the worker can be told to stop while it is at it.
+    #[prop(optional)]
+    stops: bool,
 ) -> impl IntoView {
     let store = use_store();
     let not_now = store.memo(move |lab| ready(lab).err());
@@ -38,6 +42,11 @@ pub fn Ask(
             <button type="button" prop:disabled=unasked aria-describedby=id on:click=ask>
                 {move || label.get()}
             </button>
+            {move || {
+                let asked = stops && not_now.get() == Some(NotNow::Asked);
+                let stop = move |_| store.dispatch(Msg::Stop);
+                asked.then(|| view! { <button type="button" on:click=stop>{tr!(store, ready.stop)}</button> })
+            }}
             <span class="about" id=id role="status">
                 {move || not_now.get().map(|reason| why(store.locale.get(), reason))}
             </span>
@@ -57,6 +66,11 @@ where
 {
     move || match answer.get() {
         Answer::None | Answer::Waiting => ().into_any(),
+        // What the person wanted is no failure.
+        Answer::Failed(fault @ Fault::Stopped) => {
+            view! { <p class="about" role="status">{move || words::fault::fault(store.locale.get(), &fault)}</p> }
+                .into_any()
+        }
         Answer::Failed(fault) => {
             view! { <p class="failed" role="status">{move || words::fault::fault(store.locale.get(), &fault)}</p> }
                 .into_any()

@@ -82,6 +82,7 @@ fn Fit(typed: RwSignal<String>) -> impl IntoView {
             ready=ready::fit
             msg=Signal::derive_local(move || limit.get().map(Msg::Fit))
             id="fit-not-now"
+            stops=true
         />
         <ol class="tries" role="status">
             {move || {

@@ -1,4 +1,4 @@
-//! A check of one update before a campaign.
+//! A check of a few updates before a campaign.
 
 use leptos::prelude::*;
 
@@ -87,6 +87,7 @@ fn Preflight() -> impl IntoView {
             ready=ready::preflight
             msg=Signal::derive_local(|| Some(Msg::Preflight))
             id="preflight-not-now"
+            stops=true
         />
         <p class="about">{move || stale.get().then(|| td_string!(store.locale.get(), ready.changed))}</p>
         {answer(store, told, move |told| list(store, told))}
@@ -175,6 +176,10 @@ fn name(locale: Locale, kind: CheckKind) -> &'static str {
         CheckKind::OracleAgreement => td_string!(locale, preflight.oracle_agreement),
         CheckKind::ReplicasInStep => td_string!(locale, preflight.replicas_in_step),
         CheckKind::AllReduces => td_string!(locale, preflight.all_reduces),
+        CheckKind::NextGroup => td_string!(locale, preflight.next_group),
+        CheckKind::PartialGroup => td_string!(locale, preflight.partial_group),
+        CheckKind::LearningRate => td_string!(locale, preflight.learning_rate),
+        CheckKind::LoggedLoss => td_string!(locale, preflight.logged_loss),
     }
 }
 
@@ -193,5 +198,9 @@ fn hint(locale: Locale, kind: CheckKind) -> &'static str {
         CheckKind::OracleAgreement => td_string!(locale, preflight.hint_oracle_agreement),
         CheckKind::ReplicasInStep => td_string!(locale, preflight.hint_replicas_in_step),
         CheckKind::AllReduces => td_string!(locale, preflight.hint_all_reduces),
+        CheckKind::NextGroup => td_string!(locale, preflight.hint_next_group),
+        CheckKind::PartialGroup => td_string!(locale, preflight.hint_partial_group),
+        CheckKind::LearningRate => td_string!(locale, preflight.hint_learning_rate),
+        CheckKind::LoggedLoss => td_string!(locale, preflight.hint_logged_loss),
     }
 }

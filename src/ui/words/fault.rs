@@ -32,6 +32,8 @@ pub fn fault(locale: Locale, fault: &Fault) -> String {
             td_string!(locale, fault.nothing_applies, groups = format::count(*groups)).to_string()
         }
         Fault::MemoryNotMeasured => td_string!(locale, fault.memory_not_measured).to_owned(),
+        Fault::GrowsForEver => td_string!(locale, fault.grows_for_ever).to_owned(),
+        Fault::Stopped => td_string!(locale, fault.stopped).to_owned(),
         Fault::MemoryLimit { in_use, limit, group } => {
             let (in_use, limit) = (format::bytes(*in_use), format::bytes(*limit));
             td_string!(
