@@ -221,7 +221,7 @@ fn every_fault_fails_but_those_that_are_named() {
             let clip = (Key::ClipNorm, "0.05");
             let scale = (Key::LossScale, "dynamic");
             let needed = match fault.needs {
-                Needs::Nothing => &[][..],
+                Needs::Nothing | Needs::PartMean => &[][..],
                 Needs::Clip => &[clip],
                 Needs::LossScale => &[scale],
                 Needs::ClipAndLossScale => &[clip, scale],
