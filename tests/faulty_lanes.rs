@@ -261,6 +261,19 @@ fn an_injected_infinity_fails_the_finite_check() {
     });
 }
 
+#[test]
+fn an_infinity_of_a_later_update_fails_no_right_lane() {
+    alone(|| {
+        let later = [
+            (Key::InjectInf, "2:1:1, 3:1:1"),
+            (Key::LossScale, "dynamic"),
+            (Key::Lanes, "token_weighted"),
+        ];
+        let report = report(&setup(&later));
+        assert!(report.passed(), "{report:#?}");
+    });
+}
+
 /// Bytes in use after each group, and what ended the run.
 fn bytes_by_group(setup: &Setup) -> (Vec<u64>, Option<Fault>) {
     let mut session = Session::new(&Device::flex(), setup, short_run::corpus(setup)).unwrap();

@@ -19,6 +19,8 @@ pub(super) fn setup(whole: &Setup, split: Split, skips: Option<u64>) -> Setup {
         microbatch: 1,
         replica: 1,
     });
+    // An infinity of the person's own must fail the check of the first update; a later one would only hide what later groups show.
+    let first = whole.inject_inf.iter().copied().filter(|at| at.attempt == 1);
     Setup {
         split,
         lanes,
@@ -30,7 +32,7 @@ pub(super) fn setup(whole: &Setup, split: Split, skips: Option<u64>) -> Setup {
             unit: Unit::Examples,
             amount: u64::MAX,
         },
-        inject_inf: whole.inject_inf.iter().copied().chain(infinity).collect(),
+        inject_inf: first.chain(infinity).collect(),
         ..whole.clone()
     }
 }
