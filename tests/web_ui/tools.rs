@@ -365,7 +365,7 @@ async fn exchanges_clip_log_and_running_statistics_are_told_by_lane() {
         for (lane, mean) in row.lanes.iter_mut().zip([1.0, 2.0]) {
             lane.counters.all_reduces = 3;
             lane.counters.all_reduced_bytes = 6144;
-            lane.clip_norms = vec![4.0];
+            lane.clip_norms = vec![4.0, 2.0];
             lane.batch_norm = Some(BatchNormRow {
                 batches: 4,
                 running_mean: vec![mean],
@@ -383,7 +383,8 @@ async fn exchanges_clip_log_and_running_statistics_are_told_by_lane() {
             "6 KiB",
             "in step",
             "apart by up to 0.125",
-            "4 × 0.25",
+            "4 × 0.25\n2 × 0.5",
+            "on replica 1",
             "within the tolerance you set",
             "differ by −1.75",
         ],

@@ -194,7 +194,8 @@ fn checksum(locale: Locale, row: &GroupRow, lane: usize, moment: Moment) -> Stri
             Moment::After if after == inside => (after, td_string!(locale, compare.unchanged)),
             Moment::After => (after, td_string!(locale, compare.updated)),
         };
-        format!("{} {words}", format::checksum(bits))
+        // The words have a line of their own: side by side four lanes do not fit.
+        format!("{}\n{words}", format::checksum(bits))
     })
 }
 

@@ -119,7 +119,7 @@ fn replicas(locale: Locale, _: &Recording, row: &GroupRow, lane: usize) -> Strin
     }
 }
 
-/// `2.5 × 0.4` for each norm that the clip saw.
+/// `2.5 × 0.4` for each norm that the clip saw, a line each.
 fn clip(locale: Locale, recording: &Recording, row: &GroupRow, lane: usize) -> String {
     let (Some(max_norm), Some(lane)) = (recording.setup.clip_norm, row.lanes.get(lane)) else {
         return nothing();
@@ -141,7 +141,7 @@ fn clip(locale: Locale, recording: &Recording, row: &GroupRow, lane: usize) -> S
     if more > 0 {
         parts.push(td_string!(locale, communication.more, n = more).to_string());
     }
-    parts.join(", ")
+    parts.join("\n")
 }
 
 fn trained(recording: &Recording, row: &GroupRow, lane: usize) -> Option<f64> {
