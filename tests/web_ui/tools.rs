@@ -172,6 +172,9 @@ async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical
             assert!(row.contains(text), "{text} in {row}");
         }
     }
+    let cells = page.all(".probe tbody tr")[2].children();
+    let second = cells.item(1).and_then(|cell| cell.text_content());
+    assert_eq!(second.as_deref(), Some("apart"), "the verdict stands beside the name");
     assert!(!text_of(&page, "probe-title").contains("identical"));
     page.store.dispatch(Msg::Probe);
     tell(
