@@ -56,7 +56,7 @@ async fn the_grid_shows_every_microbatch_with_its_state() {
         .collect();
     assert_eq!(cells.len(), 2);
     assert!(
-        cells[0].contains("reduced") && cells[0].contains("512 supervised"),
+        cells[0].contains("done") && cells[0].contains("512 supervised"),
         "{}",
         cells[0]
     );

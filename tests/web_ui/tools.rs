@@ -350,7 +350,7 @@ async fn a_loss_scale_opens_its_panel_and_skipped_attempts_are_named() {
         &["65\u{202f}536", "32\u{202f}768", "1 (groups 2)", "Learning rate used"],
     );
     assert_eq!(page.all("#scale-chart").len(), 1);
-    // Nothing of a skipped update counts as reduced in its lane, and the other lane's does.
+    // Nothing of a skipped update counts as reduced.
     assert_eq!(page.all(".cell[data-state='done']").len(), 2);
     assert!(page.text(".outcome").contains("not finite"));
 }
