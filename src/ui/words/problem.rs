@@ -42,6 +42,13 @@ pub fn problem(locale: Locale, problem: &Problem) -> String {
         Problem::NotOneOf { allowed } => {
             td_string!(locale, problem.not_one_of, allowed = allowed.join(", ")).to_string()
         }
+        Problem::UnknownName { name, allowed } => td_string!(
+            locale,
+            problem.unknown_name,
+            name = name.clone(),
+            allowed = allowed.join(", ")
+        )
+        .to_string(),
         Problem::BadLength { entry } => td_string!(locale, problem.bad_length, entry = *entry).to_string(),
         Problem::LengthTooLong { entry, length, max } => td_string!(
             locale,
