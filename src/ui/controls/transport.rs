@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::{
-    lab::{Msg, Transport, msg::Go},
+    lab::{DeviceState, Msg, Transport, msg::Go},
     protocol::StepBy,
     ui::{
         format,
@@ -168,7 +168,8 @@ fn ProgressLine() -> impl IntoView {
 #[component]
 fn Notice() -> impl IntoView {
     let store = use_store();
-    let state = move || state(store.locale.get(), store.transport.get());
+    let usable = Memo::new(move |_| store.device.with(|device| matches!(device, DeviceState::Usable(..))));
+    let state = move || state(store.locale.get(), store.transport.get(), usable.get());
     let changed = store.memo(crate::lab::Lab::draft_changed);
     let mend = Memo::new(move |_| store.errors.with(Vec::len));
     view! {
@@ -191,8 +192,9 @@ fn Notice() -> impl IntoView {
     }
 }
 
-fn state(locale: Locale, transport: Transport) -> &'static str {
+fn state(locale: Locale, transport: Transport, usable: bool) -> &'static str {
     match transport {
+        Transport::Empty if usable => td_string!(locale, transport.state_ready),
         Transport::Empty => td_string!(locale, transport.state_empty),
         Transport::Loading => td_string!(locale, transport.state_loading),
         Transport::Paused => td_string!(locale, transport.state_paused),
