@@ -25,6 +25,15 @@ pub fn loss(x: f64) -> String {
     }
 }
 
+/// A loss beside others, which is read digit by digit: always four decimals, as long as they tell anything.
+pub fn loss_of_card(x: f64) -> String {
+    if x.is_finite() && x.abs() < 1000.0 {
+        format!("{x:.4}").replace('-', "−")
+    } else {
+        loss(x)
+    }
+}
+
 /// A result: five significant digits.
 pub fn value(x: f64) -> String {
     significant(x, 5)
@@ -148,6 +157,11 @@ mod tests {
             [3.5, 3.499_996, 1.18, 0.815_876, 1_234_567.0].map(loss),
             ["3.5", "3.5", "1.18", "0.8159", "1\u{202f}234\u{202f}567"]
         );
+        assert_eq!(
+            [3.5, 3.0, 0.815_876, -0.25, 1_234_567.0].map(loss_of_card),
+            ["3.5000", "3.0000", "0.8159", "−0.2500", "1\u{202f}234\u{202f}567"]
+        );
+        assert_eq!(loss_of_card(f64::NAN), "–");
         assert_eq!(count(2048), "2048");
         assert_eq!(count(20_480), "20\u{202f}480");
         assert_eq!(bytes(8 * 1024 * 1024), "8 MiB");

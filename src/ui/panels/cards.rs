@@ -49,15 +49,15 @@ struct Card {
 
 impl Card {
     fn of(rule: LaneRule, recording: &Recording, plan: &GroupPlan, lane: &LaneRow) -> Self {
-        let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::loss);
+        let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::loss_of_card);
         Self {
             outcome: Some(lane.outcome),
-            weighted: loss_words::weighted(lane),
+            weighted: equation(loss_words::weighted(lane), lane.loss.token_weighted()),
             weighted_value: text(lane.loss.token_weighted()),
-            unweighted: loss_words::unweighted(plan, lane),
+            unweighted: equation(loss_words::unweighted(plan, lane), lane.loss.mean_of_means()),
             unweighted_value: text(lane.loss.mean_of_means()),
             trained_on: Some(
-                loss_words::trained_on(rule, plan, lane, loss_words::scale(recording, lane)).map(format::loss),
+                loss_words::trained_on(rule, plan, lane, loss_words::scale(recording, lane)).map(format::loss_of_card),
             ),
             follows: Some(follows(rule, Some(plan))),
             norm: format::value(lane.gradient_norm),
@@ -72,6 +72,14 @@ impl Card {
                 .map(|one| Self::of(rule, recording, &row.plan, one))
                 .unwrap_or_default()
         }
+    }
+}
+
+/// `7168 / 2048 = 3.5`; empty where there is nothing to divide.
+fn equation(division: String, value: Option<f64>) -> String {
+    match value {
+        Some(value) if !division.is_empty() => format!("{division} = {}", format::loss(value)),
+        _ => String::new(),
     }
 }
 
@@ -179,14 +187,6 @@ fn LossNumber(
     followed: Signal<bool>,
 ) -> impl IntoView {
     let store = use_store();
-    let text = move || {
-        let (arithmetic, value) = (arithmetic.get(), value.get());
-        if arithmetic.is_empty() {
-            String::new()
-        } else {
-            format!("{arithmetic} = {value}")
-        }
-    };
     view! {
         <div class="loss" class:followed=move || followed.get()>
             <span class="loss-label">{move || label.get()}</span>
@@ -195,7 +195,7 @@ fn LossNumber(
                     {move || value.get()}
                 </strong>
             </span>
-            <span class="loss-arithmetic">{text}</span>
+            <span class="loss-arithmetic">{move || arithmetic.get()}</span>
             {move || followed.get().then(|| view! { <span class="follows">{tr!(store, card.trains_on)}</span> })}
         </div>
     }
