@@ -121,7 +121,7 @@ fn counter(store: Store, width: usize, unit: Unit) -> impl IntoView {
             {(0..width)
                 .map(|lane| {
                     let count = store.memo_in(Turn::Tables, move |lab| lab.recording.as_ref().map_or(0, |recording| counted(recording, lane, unit)));
-                    view! { <td>{move || format::counted(unit, count.get())}</td> }
+                    view! { <td>{move || format::counted(store.locale.get(), unit, count.get())}</td> }
                 })
                 .collect_view()}
         </tr>

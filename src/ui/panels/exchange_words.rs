@@ -30,12 +30,14 @@ pub const EXCHANGE: &[Line] = &[
     },
     Line {
         label: |l| td_string!(l, communication.bytes),
-        read: |_, _, row, lane| total(row, lane, Unit::AllReducedBytes).map_or_else(nothing, format::bytes),
+        read: |locale, _, row, lane| {
+            total(row, lane, Unit::AllReducedBytes).map_or_else(nothing, |n| format::bytes(locale, n))
+        },
     },
     Line {
         label: |l| td_string!(l, communication.group_bytes),
-        read: |_, recording, _, lane| {
-            in_last(recording, lane, Unit::AllReducedBytes).map_or_else(nothing, format::bytes)
+        read: |locale, recording, _, lane| {
+            in_last(recording, lane, Unit::AllReducedBytes).map_or_else(nothing, |n| format::bytes(locale, n))
         },
     },
     Line {
