@@ -144,7 +144,9 @@ fn followed(weighing: &Weighing<'_>, group: &GroupFacts, k: &MicrobatchFacts) ->
             left.fill(mean);
         }
         if let Some(divisor) = weighing.divided_after(weighing.place(index, group)) {
-            left.iter_mut().for_each(|left| *left /= divisor);
+            for left in &mut left {
+                *left /= divisor;
+            }
         }
     }
     let first = left.first().copied().unwrap_or(0.0);

@@ -111,8 +111,8 @@ mod tests {
                 reason: ChoiceReason::Asked,
             });
             let machine = Machine {
-                fault,
                 chosen,
+                fault,
                 ..Machine::default()
             };
             machine.ways_out().map(|ways| (ways.again, ways.use_cpu))

@@ -75,7 +75,7 @@ fn table(recording: &Recording, row: &GroupRow) -> Table {
 #[component]
 pub fn Arithmetic() -> impl IntoView {
     let store = use_store();
-    let table = Memo::new(move |_| store.last(Turn::Sums, |recording, row| table(recording, row)));
+    let table = Memo::new(move |_| store.last(Turn::Sums, table));
     let height = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |table| table.lines.len())));
     view! {
         <section class="panel" aria-labelledby="arithmetic-title">

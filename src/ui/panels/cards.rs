@@ -52,9 +52,9 @@ impl Card {
         let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::loss_of_card);
         Self {
             outcome: Some(lane.outcome),
-            weighted: equation(loss_words::weighted(lane), lane.loss.token_weighted()),
+            weighted: equation(&loss_words::weighted(lane), lane.loss.token_weighted()),
             weighted_value: text(lane.loss.token_weighted()),
-            unweighted: equation(loss_words::unweighted(plan, lane), lane.loss.mean_of_means()),
+            unweighted: equation(&loss_words::unweighted(plan, lane), lane.loss.mean_of_means()),
             unweighted_value: text(lane.loss.mean_of_means()),
             trained_on: Some(
                 loss_words::trained_on(rule, plan, lane, loss_words::scale(recording, lane)).map(format::loss_of_card),
@@ -76,7 +76,7 @@ impl Card {
 }
 
 /// `7168 / 2048 = 3.5`; empty where there is nothing to divide.
-fn equation(division: String, value: Option<f64>) -> String {
+fn equation(division: &str, value: Option<f64>) -> String {
     match value {
         Some(value) if !division.is_empty() => format!("{division} = {}", format::loss(value)),
         _ => String::new(),
