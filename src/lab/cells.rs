@@ -15,7 +15,7 @@ pub enum Progress {
     Forward,
     /// In its backward.
     Backward,
-    /// Its backward is done; its gradient is in no applied update, or in one that its replica made alone.
+    /// Its backward is done; its gradient is in no applied update, or in one that was made without an exchange.
     Done,
     /// Its gradient was exchanged between replicas and applied.
     Reduced,
@@ -34,16 +34,19 @@ pub fn progress(recording: &Recording, current: &CurrentGroup, lane: usize, at: 
     let accumulation = current.plan.microbatches.iter().map(|k| k.facts.index + 1).max()?;
     Some(match row.ended() {
         Outcome::NoSupervisedToken | Outcome::Dropped => Progress::LeftOut,
-        Outcome::Applied if exchanged(rule, facts.index, accumulation) => Progress::Reduced,
+        Outcome::Applied if current.plan.replicas > 1 && exchanged(rule, facts.index, accumulation) => {
+            Progress::Reduced
+        }
         Outcome::Applied | Outcome::NonFiniteGradient | Outcome::Refused(_) | Outcome::Carried => Progress::Done,
     })
 }
 
-/// Whether a lane's loop exchanges gradients after microbatch `index` or a later one, so that this one's goes with them.
+/// Whether a lane's loop exchanges gradients after microbatch `index` or a later one, so that this one's goes with them. One pass over
+/// the whole group leaves nothing to exchange.
 fn exchanged(rule: LaneRule, index: u32, accumulation: u32) -> bool {
     let recipe = rule.recipe();
-    rule.convention().pass == Pass::Whole
-        || (index..accumulation).any(|later| recipe.exchanges_after(later, accumulation))
+    rule.convention().pass == Pass::AsSplit
+        && (index..accumulation).any(|later| recipe.exchanges_after(later, accumulation))
 }
 
 fn watched(state: CellState) -> Progress {

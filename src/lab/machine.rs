@@ -1,6 +1,6 @@
 //! The worker and its device, as the page knows them.
 
-use crate::protocol::{Chosen, DeviceReport, Fault, Preparation, RunFacts, RunId, SelfCheck};
+use crate::protocol::{Chosen, DeviceKind, DeviceReport, Fault, Preparation, RunFacts, RunId, SelfCheck};
 
 /// Where the device stands.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,4 +59,78 @@ pub struct Machine {
     pub deaths: u8,
     /// The last fault, shown until dismissed or a new run starts.
     pub fault: Option<Fault>,
+}
+
+/// What "try again" does about a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// Opens the device anew.
+    OpenDevice,
+    /// Builds the run of the form anew: the device is well.
+    BuildRun,
+}
+
+/// What else there is to do about a fault than to read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaysOut {
+    /// Trying again.
+    pub again: Again,
+    /// Whether the CPU device is another one than that in use.
+    pub use_cpu: bool,
+}
+
+impl Machine {
+    /// The ways out of the fault shown; `None` where there is none, or only the form can mend it.
+    pub fn ways_out(&self) -> Option<WaysOut> {
+        let again = match self.fault.as_ref()? {
+            Fault::Data(_) => return None,
+            Fault::MemoryLimit { .. } => Again::BuildRun,
+            _ => Again::OpenDevice,
+        };
+        let on_cpu = self
+            .chosen
+            .as_ref()
+            .is_some_and(|chosen| chosen.device == DeviceKind::Cpu);
+        Some(WaysOut {
+            again,
+            use_cpu: !on_cpu,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{data::DataError, protocol::ChoiceReason};
+
+    #[test]
+    fn no_way_out_is_offered_that_leads_nowhere() {
+        let ways = |fault: Option<Fault>, device| {
+            let chosen = Some(Chosen {
+                device,
+                reason: ChoiceReason::Asked,
+            });
+            let machine = Machine {
+                chosen,
+                fault,
+                ..Machine::default()
+            };
+            machine.ways_out().map(|ways| (ways.again, ways.use_cpu))
+        };
+        let memory = || {
+            Some(Fault::MemoryLimit {
+                in_use: 2,
+                limit: 1,
+                group: 0,
+            })
+        };
+        assert_eq!(ways(memory(), DeviceKind::Cpu), Some((Again::BuildRun, false)));
+        assert_eq!(ways(memory(), DeviceKind::WebGpu), Some((Again::BuildRun, true)));
+        assert_eq!(
+            ways(Some(Fault::NoSuchRun), DeviceKind::Cpu),
+            Some((Again::OpenDevice, false))
+        );
+        assert_eq!(ways(Some(Fault::Data(DataError::Empty)), DeviceKind::WebGpu), None);
+        assert_eq!(ways(None, DeviceKind::WebGpu), None);
+    }
 }

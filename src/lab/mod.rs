@@ -22,7 +22,7 @@ pub mod written;
 pub use blueprint::{Blueprint, Language, Theme};
 pub use cells::Progress;
 pub use closeness::Closeness;
-pub use machine::{DeviceState, Machine, Transport};
+pub use machine::{Again, DeviceState, Machine, Transport, WaysOut};
 pub use msg::{Effect, Msg, OwnFile};
 pub use past::{Past, PastRun};
 pub use ready::NotNow;

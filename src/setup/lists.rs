@@ -44,14 +44,14 @@ fn length(entry: usize, word: &str, longest: u32) -> Result<u32, Problem> {
     }
 }
 
-/// 1 to 4 different lanes, separated as lengths are: a convention, then its faults, each after a plus.
+/// 1 to 4 different lanes, separated as lengths are: a convention, then its faults, each after a plus, or after space, as which a link
+/// reads a plus that was typed into it.
 pub(super) fn lanes(text: &str) -> Result<Vec<LaneRule>, Problem> {
     let mut lanes: Vec<LaneRule> = Vec::new();
-    let joined = without_space_at_pluses(text);
-    for name in words(&joined) {
-        let lane = lane(name)?;
+    for name in lane_words(text) {
+        let lane = lane(&name)?;
         if lanes.contains(&lane) {
-            return Err(Problem::Repeated { name: name.to_owned() });
+            return Err(Problem::Repeated { name });
         }
         lanes.push(lane);
     }
@@ -67,18 +67,51 @@ pub(super) fn lanes(text: &str) -> Result<Vec<LaneRule>, Problem> {
     }
 }
 
+/// The texts of lanes, each with its faults after pluses.
+fn lane_words(text: &str) -> Vec<String> {
+    let joined = text.split('+').map(str::trim).collect::<Vec<_>>().join("+");
+    let mut lanes: Vec<String> = Vec::new();
+    for entry in joined.split([',', ';']) {
+        let first = lanes.len();
+        for word in entry.split_whitespace() {
+            let is_fault = word.split('+').next().and_then(FaultId::named).is_some();
+            match lanes.get_mut(first..).and_then(<[String]>::last_mut) {
+                Some(lane) if is_fault => {
+                    lane.push('+');
+                    lane.push_str(word);
+                }
+                _ => lanes.push(word.to_owned()),
+            }
+        }
+    }
+    lanes
+}
+
+fn convention(name: &str) -> Result<ConventionId, Problem> {
+    ConventionId::named(name).ok_or_else(|| unknown(name, ConventionId::names()))
+}
+
+fn fault(name: &str) -> Result<FaultId, Problem> {
+    FaultId::named(name).ok_or_else(|| unknown(name, FaultId::names()))
+}
+
+/// A name in a link may be anything; the beginning of a long one tells which it is.
+fn unknown(name: &str, allowed: Vec<&'static str>) -> Problem {
+    const MOST: usize = 60;
+    if name.is_empty() {
+        return Problem::NotOneOf { allowed };
+    }
+    Problem::UnknownName {
+        name: name.chars().take(MOST).collect(),
+        allowed,
+    }
+}
+
 fn lane(text: &str) -> Result<LaneRule, Problem> {
     let mut names = text.split('+');
-    let convention = names
-        .next()
-        .and_then(ConventionId::named)
-        .ok_or_else(|| Problem::NotOneOf {
-            allowed: ConventionId::names(),
-        })?;
+    let convention = convention(names.next().unwrap_or_default())?;
     let faults = names.try_fold(Faults::NONE, |faults, name| {
-        let id = FaultId::named(name).ok_or_else(|| Problem::NotOneOf {
-            allowed: FaultId::names(),
-        })?;
+        let id = fault(name)?;
         if Convention::of(convention).pass == Pass::Whole {
             return Err(Problem::FaultNeedsSplit { fault: id.name() });
         }
@@ -92,16 +125,21 @@ fn lane(text: &str) -> Result<LaneRule, Problem> {
     Ok(LaneRule { convention, faults })
 }
 
-/// Those lanes of a text that can be read, for a form of which the rest cannot. What is judged is judged by [`lanes`].
-pub fn named_lanes(text: &str) -> Vec<LaneRule> {
-    words(&without_space_at_pluses(text))
-        .filter_map(|name| lane(name).ok())
-        .collect()
+/// What can be read of a lane: of two faults of one place the first. `None` without a known convention.
+fn readable(text: &str) -> Option<LaneRule> {
+    let mut names = text.split('+');
+    let convention = ConventionId::named(names.next()?)?;
+    let whole = Convention::of(convention).pass == Pass::Whole;
+    let faults = names
+        .filter_map(FaultId::named)
+        .filter(|_| !whole)
+        .fold(Faults::NONE, |faults, id| faults.and(id).unwrap_or(faults));
+    Some(LaneRule { convention, faults })
 }
 
-/// Space around a plus separates nothing.
-fn without_space_at_pluses(text: &str) -> String {
-    text.split('+').map(str::trim).collect::<Vec<_>>().join("+")
+/// The lanes of a text as far as they can be read, for a form of which the rest cannot. What is judged is judged by [`lanes`].
+pub fn named_lanes(text: &str) -> Vec<LaneRule> {
+    lane_words(text).iter().filter_map(|name| readable(name)).collect()
 }
 
 /// The text that [`lanes`] reads.
@@ -203,12 +241,55 @@ fn without_layout(text: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Vec<String> {
+        named_lanes(text).into_iter().map(lane_name).collect()
+    }
+
     #[test]
-    fn what_is_written_of_lanes_is_read_again_and_the_rest_left_out() {
-        let text = "token_weighted+never_synced, nonsense;token_weighted+nonsense mean_of_means";
-        let named: Vec<String> = named_lanes(text).into_iter().map(lane_name).collect();
-        assert_eq!(named, ["token_weighted+never_synced", "mean_of_means"]);
+    fn what_is_written_of_lanes_is_read_again_as_far_as_it_can_be() {
+        let text = "token_weighted+never_synced, nonsense;sum+nonsense mean_of_means";
+        let named = read(text);
+        assert_eq!(named, ["token_weighted+never_synced", "sum", "mean_of_means"]);
         assert!(lanes(text).is_err());
         assert_eq!(lanes(&named.join(",")).unwrap(), named_lanes(text));
+        // Of two faults of one place the first is drawn, so that the lane is there to be mended.
+        let excluded = "sum,token_weighted+never_synced+single_backward+zero_grad_forgotten";
+        assert!(matches!(lanes(excluded), Err(Problem::FaultsExclude { .. })));
+        assert_eq!(
+            read(excluded),
+            ["sum", "token_weighted+zero_grad_forgotten+never_synced"]
+        );
+        assert!(matches!(
+            lanes("full_batch+never_synced"),
+            Err(Problem::FaultNeedsSplit { .. })
+        ));
+        assert_eq!(read("full_batch+never_synced"), ["full_batch"]);
+    }
+
+    #[test]
+    fn space_before_a_fault_is_a_plus() {
+        let written = lanes("sum+never_synced+zero_grad_forgotten,mean_of_means").unwrap();
+        for text in [
+            "sum never_synced zero_grad_forgotten,mean_of_means",
+            "sum never_synced+zero_grad_forgotten mean_of_means",
+            " sum + never_synced\nzero_grad_forgotten ; mean_of_means ",
+        ] {
+            assert_eq!(lanes(text).as_ref(), Ok(&written), "{text}");
+        }
+        // A comma parts lanes.
+        assert!(lanes("sum,never_synced").is_err());
+    }
+
+    #[test]
+    fn a_name_that_is_not_known_is_quoted() {
+        let told = |text| match lanes(text) {
+            Err(Problem::UnknownName { name, allowed }) => (name, allowed),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(told("sum,sun"), ("sun".to_owned(), ConventionId::names()));
+        assert_eq!(told("sum+never_sync"), ("never_sync".to_owned(), FaultId::names()));
+        assert_eq!(told(&"x".repeat(100)).0.len(), 60);
+        // No name stands for two things.
+        assert!(FaultId::names().iter().all(|name| ConventionId::named(name).is_none()));
     }
 }

@@ -34,6 +34,8 @@ pub enum Problem {
     TooManyPositions { positions: u64, max: u64 },
     #[error("is none of: {}", allowed.join(", "))]
     NotOneOf { allowed: Vec<&'static str> },
+    #[error("{name:?} is not known, only: {}", allowed.join(", "))]
+    UnknownName { name: String, allowed: Vec<&'static str> },
     #[error("entry {entry} is not a whole number of at least 1")]
     BadLength { entry: usize },
     #[error("entry {entry} is {length}, longer than the model takes ({max}); shorten it or enlarge the context")]

@@ -27,8 +27,8 @@ use super::{
     words,
 };
 use crate::{
-    lab::{Lab, Msg, msg::Go},
-    protocol::{DeviceChoice, Fault, StepBy},
+    lab::{Again, Lab, Msg, msg::Go},
+    protocol::{DeviceChoice, StepBy},
     setup::{PRESETS, codec},
 };
 
@@ -144,7 +144,7 @@ fn Alerts() -> impl IntoView {
             view! { <Alert message=message on_dismiss=Callback::new(move |()| store.dispatch(Msg::DismissLink)) /> }
         })}
         {move || fault.get().map(|fault| {
-            let data = matches!(fault, Fault::Data(_));
+            let ways = store.peek(|lab| lab.machine.ways_out());
             let message = Signal::derive(move || {
                 let locale = store.locale.get();
                 let mut text = words::fault::fault(locale, &fault);
@@ -156,23 +156,28 @@ fn Alerts() -> impl IntoView {
             });
             view! {
                 <Alert message=message on_dismiss=Callback::new(move |()| store.dispatch(Msg::DismissFault))>
-                    {(!data).then(|| view! { <WaysOut store=store /> })}
+                    {ways.map(|ways| view! { <Ways store=store again=ways.again /> })}
                 </Alert>
             }
         })}
     }
 }
 
-/// What else there is when the device or the worker failed.
+/// What else there is to do about a fault.
 #[component]
-fn WaysOut(store: Store) -> impl IntoView {
+fn Ways(store: Store, again: Again) -> impl IntoView {
     let choice = store.memo(|lab| lab.blueprint.device);
+    let use_cpu = store.memo(|lab| lab.machine.ways_out().is_some_and(|ways| ways.use_cpu));
+    let try_again = move |_| match again {
+        Again::OpenDevice => store.dispatch(Msg::Device(choice.get_untracked())),
+        Again::BuildRun => store.dispatch(Msg::Reset),
+    };
     view! {
-        <button type="button" on:click=move |_| store.dispatch(Msg::Device(choice.get_untracked()))>
+        <button type="button" on:click=try_again>
             {tr!(store, fault.try_again)}
         </button>
         {move || {
-            (choice.get() != DeviceChoice::Cpu).then(|| {
+            (use_cpu.get() && choice.get() != DeviceChoice::Cpu).then(|| {
                 view! {
                     <button type="button" on:click=move |_| store.dispatch(Msg::Device(DeviceChoice::Cpu))>
                         {tr!(store, fault.use_cpu)}

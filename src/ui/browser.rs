@@ -106,6 +106,24 @@ pub(crate) fn focus_soon(id: String) {
     );
 }
 
+/// Opens whatever folds over the first thing that one of `selectors` finds, and puts the focus on it.
+pub(crate) fn reveal(selectors: &[String]) {
+    let mut found = selectors
+        .iter()
+        .filter_map(|one| document().query_selector(one).ok().flatten());
+    let Some(element) = found.next() else { return };
+    let mut fold = element.closest("details").ok().flatten();
+    while let Some(details) = fold {
+        // Fails for no attribute that HTML knows.
+        let _ = details.set_attribute("open", "");
+        let above = details.parent_element();
+        fold = above.and_then(|above| above.closest("details").ok().flatten());
+    }
+    if let Ok(element) = element.dyn_into::<web_sys::HtmlElement>() {
+        let _ = element.focus();
+    }
+}
+
 /// Puts the focus on what the first of `selectors` finds that finds anything, if it was lost: what had it is gone once the change
 /// is drawn.
 pub(crate) fn keep_focus(selectors: &'static [&'static str]) {

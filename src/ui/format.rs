@@ -1,5 +1,7 @@
-//! Numbers as people read them, the same in every language: a point for decimals, as in the fields and the journal.
+//! Numbers as people read them, the same in every language but for the names of units: a point for decimals, as in the fields and the
+//! journal.
 
+use super::text::{Locale, td_string};
 use crate::batch::Unit;
 
 /// Parts thousands from five digits on; a narrow space that does not break.
@@ -25,6 +27,15 @@ pub fn loss(x: f64) -> String {
     }
 }
 
+/// A loss beside others, which is read digit by digit: always four decimals, as long as they tell anything.
+pub fn loss_of_card(x: f64) -> String {
+    if x.is_finite() && x.abs() < 1000.0 {
+        format!("{x:.4}").replace('-', "−")
+    } else {
+        loss(x)
+    }
+}
+
 /// A result: five significant digits.
 pub fn value(x: f64) -> String {
     significant(x, 5)
@@ -36,11 +47,16 @@ pub fn error(x: f64) -> String {
 }
 
 /// Bytes, in the largest binary unit that keeps at least 1.
-pub fn bytes(n: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+pub fn bytes(locale: Locale, n: u64) -> String {
+    let larger = [
+        td_string!(locale, bytes.kib),
+        td_string!(locale, bytes.mib),
+        td_string!(locale, bytes.gib),
+        td_string!(locale, bytes.tib),
+    ];
     let mut amount = n as f64;
-    let mut unit = "B";
-    for next in UNITS {
+    let mut unit = td_string!(locale, bytes.b);
+    for next in larger {
         if amount < 1024.0 {
             break;
         }
@@ -51,9 +67,9 @@ pub fn bytes(n: u64) -> String {
 }
 
 /// A count in its unit: bytes as bytes, all others as whole numbers.
-pub fn counted(unit: Unit, n: u64) -> String {
+pub fn counted(locale: Locale, unit: Unit, n: u64) -> String {
     if unit == Unit::AllReducedBytes {
-        bytes(n)
+        bytes(locale, n)
     } else {
         count(n)
     }
@@ -148,11 +164,17 @@ mod tests {
             [3.5, 3.499_996, 1.18, 0.815_876, 1_234_567.0].map(loss),
             ["3.5", "3.5", "1.18", "0.8159", "1\u{202f}234\u{202f}567"]
         );
+        assert_eq!(
+            [3.5, 3.0, 0.815_876, -0.25, 1_234_567.0].map(loss_of_card),
+            ["3.5000", "3.0000", "0.8159", "−0.2500", "1\u{202f}234\u{202f}567"]
+        );
+        assert_eq!(loss_of_card(f64::NAN), "–");
         assert_eq!(count(2048), "2048");
         assert_eq!(count(20_480), "20\u{202f}480");
-        assert_eq!(bytes(8 * 1024 * 1024), "8 MiB");
-        assert_eq!(counted(Unit::AllReducedBytes, 2048), "2 KiB");
-        assert_eq!(counted(Unit::AllReduces, 2048), "2048");
+        assert_eq!(bytes(Locale::en, 8 * 1024 * 1024), "8 MiB");
+        assert_eq!([bytes(Locale::ru, 6144), bytes(Locale::ru, 5)], ["6 КиБ", "5 Б"]);
+        assert_eq!(counted(Locale::en, Unit::AllReducedBytes, 2048), "2 KiB");
+        assert_eq!(counted(Locale::en, Unit::AllReduces, 2048), "2048");
         assert_eq!(clock(61_400.0), "1:01");
         assert_eq!(clock(3_725_000.0), "1:02:05");
     }

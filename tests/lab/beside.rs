@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "what is not there fails its test at once")]
 
 use microbatch_lab::{
-    batch::{Counters, ExampleId, FaultId, Faults, Unit, scaler::ScalerError},
+    batch::{ConventionId, Counters, ExampleId, FaultId, Faults, Unit, scaler::ScalerError},
     lab::{
-        Answer, Closeness, Lab, Msg, NotNow, Progress, Repeats, Transport, cells,
+        Answer, Closeness, Lab, Msg, NotNow, Progress, Recording, Repeats, Transport, cells,
         closeness::relative_l2,
         memory::{FirstAndLast, PhaseLine},
         ready, update,
@@ -135,17 +135,23 @@ fn the_draft_is_checked_by_an_idle_device_and_remembered_with_the_answer() {
     );
 }
 
-/// One group of two lanes that ended like this; the progress of both microbatches in both lanes.
+/// One group of two lanes that ended like this; the progress of both microbatches of one of two replicas in both lanes.
 fn progress(outcomes: [Outcome; 2], faults: Option<FaultId>) -> [[Progress; 2]; 2] {
+    let fault = |recording: &mut Recording| {
+        if let Some(id) = faults {
+            recording.setup.lanes[1].faults = Faults::NONE.and(id).unwrap();
+        }
+    };
+    progress_on(2, outcomes, fault)
+}
+
+fn progress_on(replicas: u32, outcomes: [Outcome; 2], change: impl FnOnce(&mut Recording)) -> [[Progress; 2]; 2] {
     let mut lab = after(path_to(Transport::Running)).lab;
     let recording = lab.recording.as_mut().unwrap();
-    if let Some(id) = faults {
-        recording.setup.lanes[1].faults = Faults::NONE.and(id).unwrap();
-    }
+    change(recording);
     let mut row = told::group(0);
-    // Two microbatches on one replica.
     row.plan.nominal_accumulation = 2;
-    row.plan.replicas = 1;
+    row.plan.replicas = replicas;
     for (index, k) in (0..).zip(&mut row.plan.microbatches) {
         (k.facts.replica, k.facts.index) = (0, index);
     }
@@ -176,6 +182,12 @@ fn a_cell_is_reduced_only_where_its_gradient_was_exchanged_and_applied() {
     assert_eq!(faulty(FaultId::NeverSynced), [Done; 2]);
     assert_eq!(faulty(FaultId::SyncFirstMicrobatch), [Reduced, Done]);
     assert_eq!(faulty(FaultId::SyncEachMicrobatch), [Reduced; 2]);
+    // One replica has nobody to exchange with, one pass nothing.
+    assert_eq!(progress_on(1, [Outcome::Applied; 2], |_| {}), [[Done; 2]; 2]);
+    let whole = progress_on(2, [Outcome::Applied; 2], |recording| {
+        recording.setup.lanes[1] = ConventionId::FullBatch.into();
+    });
+    assert_eq!(whole, [[Reduced; 2], [Done; 2]]);
 }
 
 #[test]

@@ -342,8 +342,12 @@ fn lanes_are_known_different_and_at_most_four() {
     let unknown = Some(Problem::NotOneOf {
         allowed: ConventionId::names(),
     });
-    assert_eq!(problem(Key::Lanes, "sums"), unknown);
     assert_eq!(problem(Key::Lanes, " , "), unknown);
+    let unknown = Some(Problem::UnknownName {
+        name: "sums".into(),
+        allowed: ConventionId::names(),
+    });
+    assert_eq!(problem(Key::Lanes, "sums"), unknown);
     let five = ConventionId::names()[..5].join(",");
     assert_eq!(problem(Key::Lanes, &five), Some(Problem::TooMany { count: 5, max: 4 }));
 }

@@ -78,27 +78,28 @@ fn every_fault_is_read_under_its_name() {
 
 #[test]
 fn names_that_nobody_knows_are_answered_with_those_that_are_known() {
-    let faults = Problem::NotOneOf {
-        allowed: FaultId::names(),
+    let unknown = |name: &str, allowed| match name {
+        "" => Problem::NotOneOf { allowed },
+        name => Problem::UnknownName {
+            name: name.to_owned(),
+            allowed,
+        },
     };
-    let conventions = Problem::NotOneOf {
-        allowed: ConventionId::names(),
-    };
-    for text in [
-        "token_weighted+",
-        "token_weighted+sum",
-        "token_weighted++never_synced",
-        "sum+never",
+    for (text, name) in [
+        ("token_weighted+", ""),
+        ("token_weighted+sum", "sum"),
+        ("token_weighted++never_synced", ""),
+        ("sum+never", "never"),
     ] {
-        assert_eq!(refused(&ready(), text), faults, "{text}");
+        assert_eq!(refused(&ready(), text), unknown(name, FaultId::names()), "{text}");
     }
-    for text in [
-        "+never_synced",
-        "never_synced",
-        "never_synced+token_weighted",
-        "token_weighted never_synced",
+    for (text, name) in [
+        ("+never_synced", ""),
+        ("never_synced", "never_synced"),
+        ("never_synced+token_weighted", "never_synced"),
+        ("token_weighted,never_synced", "never_synced"),
     ] {
-        assert_eq!(refused(&ready(), text), conventions, "{text}");
+        assert_eq!(refused(&ready(), text), unknown(name, ConventionId::names()), "{text}");
     }
 }
 

@@ -203,3 +203,23 @@ async fn a_lengths_file_that_cannot_be_read_is_told_at_its_own_input() {
     assert_eq!(page.labelled("Lengths, e.g.").value(), "12, 30");
     assert_eq!(page.text("#lengths-file-error").trim(), "");
 }
+
+#[wasm_bindgen_test]
+async fn the_message_about_a_field_leads_to_it() {
+    let page = mount(Lab::default());
+    settle().await;
+    page.store.dispatch(Msg::Edit(Key::Rate, "fast".to_owned()));
+    settle().await;
+    let fold = page.one("#field-rate").closest("details").unwrap().unwrap();
+    fold.remove_attribute("open").unwrap();
+    page.button("1 setting needs mending before a run can start.").click();
+    settle().await;
+    assert!(fold.has_attribute("open"));
+    let focused = web_sys::window()
+        .unwrap()
+        .document()
+        .unwrap()
+        .active_element()
+        .map(|element| element.id());
+    assert_eq!(focused.as_deref(), Some("field-rate"));
+}

@@ -126,3 +126,25 @@ async fn one_pass_has_no_loop_to_go_wrong() {
     assert_eq!(page.all(".lane-loop input").len(), 0);
     assert!(page.text(".lane-loop").contains("no loop over them to go wrong"));
 }
+
+#[wasm_bindgen_test]
+async fn a_lane_with_two_faults_of_one_place_is_drawn_and_can_be_mended() {
+    const TWO: &str = "token_weighted,sum+never_synced+single_backward";
+    let page = with_lanes(TWO).await;
+    assert_eq!(page.all(".lane").len(), 2);
+    assert!(!page.text("#field-lanes-error").is_empty());
+    page.button("Add a lane").click();
+    settle().await;
+    assert_eq!(
+        lanes(&page),
+        format!("{TWO},full_batch"),
+        "nothing is dropped on the way"
+    );
+    assert_eq!(page.all(".lane").len(), 3);
+    open_loop(&page, 1).await;
+    assert!(fault(&page, 1, FaultId::NeverSynced).checked());
+    fault(&page, 1, FaultId::SingleBackward).click();
+    settle().await;
+    assert_eq!(lanes(&page), "token_weighted,sum+single_backward,full_batch");
+    assert!(page.text("#field-lanes-error").is_empty());
+}

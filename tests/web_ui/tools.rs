@@ -172,6 +172,9 @@ async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical
             assert!(row.contains(text), "{text} in {row}");
         }
     }
+    let cells = page.all(".probe tbody tr")[2].children();
+    let second = cells.item(1).and_then(|cell| cell.text_content());
+    assert_eq!(second.as_deref(), Some("apart"), "the verdict stands beside the name");
     assert!(!text_of(&page, "probe-title").contains("identical"));
     page.store.dispatch(Msg::Probe);
     tell(
@@ -350,7 +353,7 @@ async fn a_loss_scale_opens_its_panel_and_skipped_attempts_are_named() {
         &["65\u{202f}536", "32\u{202f}768", "1 (groups 2)", "Learning rate used"],
     );
     assert_eq!(page.all("#scale-chart").len(), 1);
-    // Nothing of a skipped update counts as reduced in its lane, and the other lane's does.
+    // Nothing of a skipped update counts as reduced.
     assert_eq!(page.all(".cell[data-state='done']").len(), 2);
     assert!(page.text(".outcome").contains("not finite"));
 }
@@ -403,7 +406,7 @@ async fn exchanges_clip_log_and_running_statistics_are_told_by_lane() {
         for (lane, mean) in row.lanes.iter_mut().zip([1.0, 2.0]) {
             lane.counters.all_reduces = 3;
             lane.counters.all_reduced_bytes = 6144;
-            lane.clip_norms = vec![4.0];
+            lane.clip_norms = vec![4.0, 2.0];
             lane.batch_norm = Some(BatchNormRow {
                 batches: 4,
                 running_mean: vec![mean],
@@ -421,7 +424,8 @@ async fn exchanges_clip_log_and_running_statistics_are_told_by_lane() {
             "6 KiB",
             "in step",
             "apart by up to 0.125",
-            "4 × 0.25",
+            "4 × 0.25\n2 × 0.5",
+            "on replica 1",
             "within the tolerance you set",
             "differ by −1.75",
         ],

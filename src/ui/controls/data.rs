@@ -101,9 +101,13 @@ fn Own(source: Memo<String>) -> impl IntoView {
         let locale = store.locale.get();
         let wanted = name.get();
         own.with(|own| match own {
-            Some((name, size)) if wanted.is_empty() || *name == wanted => {
-                td_string!(locale, data.file, name = name.clone(), size = format::bytes(*size)).to_string()
-            }
+            Some((name, size)) if wanted.is_empty() || *name == wanted => td_string!(
+                locale,
+                data.file,
+                name = name.clone(),
+                size = format::bytes(locale, *size)
+            )
+            .to_string(),
             _ if !wanted.is_empty() => td_string!(locale, data.file_wanted, name = wanted).to_string(),
             _ => td_string!(locale, data.no_file).to_owned(),
         })

@@ -129,7 +129,7 @@ fn ConventionOption(id: ConventionId, lane: usize, rule: Memo<Option<LaneRule>>)
     }
 }
 
-/// The lanes as typed. What cannot be read has no place here, and the next change drops it.
+/// The lanes as typed, as far as they can be read. The rest has no place here, and the next change to a lane drops it.
 fn chosen(draft: &Draft) -> Vec<LaneRule> {
     named_lanes(draft.get(Key::Lanes))
 }
@@ -150,7 +150,7 @@ fn write(store: Store, lanes: &[LaneRule]) {
 
 /// One more lane: the first convention that no lane has yet without a fault.
 fn add(store: Store) {
-    let mut lanes = store.draft.with_untracked(chosen);
+    let lanes = store.draft.with_untracked(chosen);
     let free = TABLE
         .iter()
         .map(|row| LaneRule::from(row.id))
@@ -158,9 +158,14 @@ fn add(store: Store) {
     let Some(rule) = free.filter(|_| lanes.len() < MAX_LANES) else {
         return;
     };
-    lanes.push(rule);
-    write(store, &lanes);
-    browser::focus_soon(convention_id(lanes.len() - 1));
+    // What is to be mended stays as it is written, so that its message does, too.
+    let written = store
+        .draft
+        .with_untracked(|draft| draft.get(Key::Lanes).trim().to_owned());
+    let separator = if written.is_empty() { "" } else { "," };
+    let text = format!("{written}{separator}{}", lane_name(rule));
+    store.dispatch(Msg::Edit(Key::Lanes, text));
+    browser::focus_soon(convention_id(lanes.len()));
 }
 
 /// The button pressed may be gone or out of use afterwards, so the focus goes to the one that undoes it.

@@ -69,10 +69,15 @@ fn Row(kind: PresetKind, id: &'static str, current: Memo<Option<usize>>) -> impl
     }
 }
 
-/// Fills the form. A run that stands still makes room for the new experiment; a running one goes on.
+/// Fills the form. A run that stands still makes room for the new experiment; a running one goes on. One that the form is already changes
+/// nothing: Space is pressed to run, and a run is not to be lost by where the focus stands.
 fn choose(store: Store, at: usize) {
     let Some(preset) = PRESETS.get(at) else { return };
-    let replace = Msg::Replace((preset.draft)());
+    let draft = (preset.draft)();
+    if store.draft.with_untracked(|present| *present == draft) {
+        return;
+    }
+    let replace = Msg::Replace(draft);
     let still = matches!(
         store.transport.get_untracked(),
         Transport::Paused | Transport::Finished | Transport::Failed | Transport::Loading

@@ -150,6 +150,14 @@ pub fn Histogram(
     let words = move || {
         let locale = store.locale.get();
         preview.with(|preview| match preview {
+            Some(Ok(summary)) if summary.shortest == summary.longest => td_string!(
+                locale,
+                lengths.summary_even,
+                count = format::count(summary.count),
+                n = summary.longest,
+                supervised = format::count(summary.supervised)
+            )
+            .to_string(),
             Some(Ok(summary)) => {
                 let mean = summary.positions as f64 / summary.count.max(1) as f64;
                 td_string!(

@@ -3,10 +3,11 @@
 use leptos::prelude::*;
 
 use crate::{
-    lab::{Msg, Transport, msg::Go},
+    lab::{DeviceState, Msg, Transport, msg::Go},
     protocol::StepBy,
     ui::{
-        format,
+        browser, format,
+        parts::field::field_selectors,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
         turns::Turn,
@@ -168,9 +169,20 @@ fn ProgressLine() -> impl IntoView {
 #[component]
 fn Notice() -> impl IntoView {
     let store = use_store();
-    let state = move || state(store.locale.get(), store.transport.get());
+    let usable = Memo::new(move |_| store.device.with(|device| matches!(device, DeviceState::Usable(..))));
+    let state = move || state(store.locale.get(), store.transport.get(), usable.get());
     let changed = store.memo(crate::lab::Lab::draft_changed);
     let mend = Memo::new(move |_| store.errors.with(Vec::len));
+    let first = move || {
+        store
+            .errors
+            .with_untracked(|errors| errors.first().map(|error| error.key))
+    };
+    let go_to_first = move |_| {
+        if let Some(key) = first() {
+            browser::reveal(&field_selectors(key));
+        }
+    };
     view! {
         <p class="notice" role="status">
             <span class="state" data-state=move || format!("{:?}", store.transport.get()).to_lowercase()>{state}</span>
@@ -179,11 +191,12 @@ fn Notice() -> impl IntoView {
                     let locale = store.locale.get();
                     let count = mend.get();
                     if count > 0 {
-                        Some(td_string!(locale, transport.fields_to_mend, count = count).to_string())
+                        let text = td_string!(locale, transport.fields_to_mend, count = count).to_string();
+                        view! { <button type="button" class="to-mend" on:click=go_to_first>{text}</button> }.into_any()
                     } else if changed.get() {
-                        Some(td_string!(locale, transport.changed).to_owned())
+                        td_string!(locale, transport.changed).into_any()
                     } else {
-                        None
+                        ().into_any()
                     }
                 }}
             </span>
@@ -191,8 +204,9 @@ fn Notice() -> impl IntoView {
     }
 }
 
-fn state(locale: Locale, transport: Transport) -> &'static str {
+fn state(locale: Locale, transport: Transport, usable: bool) -> &'static str {
     match transport {
+        Transport::Empty if usable => td_string!(locale, transport.state_ready),
         Transport::Empty => td_string!(locale, transport.state_empty),
         Transport::Loading => td_string!(locale, transport.state_loading),
         Transport::Paused => td_string!(locale, transport.state_paused),

@@ -2,9 +2,10 @@
 
 use leptos::prelude::*;
 
-use super::loss_words::derivation;
+use super::loss_words::{derivation, scale};
 use crate::{
-    batch::{GroupFacts, LaneRule, MicrobatchFacts, Pass, TokenWeights},
+    batch::{LaneRule, NoWeight, token_weight},
+    lab::Recording,
     protocol::GroupRow,
     ui::{
         format,
@@ -27,8 +28,8 @@ struct Line {
     supervised: String,
     sum: String,
     mean: String,
-    /// For each lane, what one supervised token weighs as a multiple of 1/N; `None` where it differs inside the microbatch.
-    factors: Vec<Option<f64>>,
+    /// For each lane, what one supervised token weighs as a multiple of 1/N; where it is no one number, why.
+    factors: Vec<Result<f64, NoWeight>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +41,7 @@ struct Table {
     sum: String,
 }
 
-fn table(lanes: &[LaneRule], row: &GroupRow) -> Table {
+fn table(recording: &Recording, row: &GroupRow) -> Table {
     let facts = row.plan.facts();
     // The sums of the first lane that has one a microbatch.
     let sums = row
@@ -57,7 +58,9 @@ fn table(lanes: &[LaneRule], row: &GroupRow) -> Table {
         mean: sum_of(at)
             .filter(|_| k.supervised > 0)
             .map_or_else(|| "–".to_owned(), |sum| format::loss(sum / k.supervised as f64)),
-        factors: lanes.iter().map(|&rule| factor(rule, &facts, k)).collect(),
+        factors: (recording.setup.lanes.iter().zip(&row.lanes))
+            .map(|(&rule, lane)| token_weight(rule, &facts, k, row.plan.partial, scale(recording, lane)))
+            .collect(),
     });
     Table {
         number: row.plan.number + 1,
@@ -68,23 +71,11 @@ fn table(lanes: &[LaneRule], row: &GroupRow) -> Table {
     }
 }
 
-/// `coefficient / D` over `1 / N`.
-fn factor(rule: LaneRule, facts: &GroupFacts, k: &MicrobatchFacts) -> Option<f64> {
-    let convention = rule.convention();
-    if convention.pass == Pass::Whole {
-        return Some(1.0);
-    }
-    if convention.token_weights != TokenWeights::Uniform || k.supervised == 0 {
-        return None;
-    }
-    Some(convention.coefficient(facts, k) / f64::from(facts.replicas.max(1)) * facts.supervised() as f64)
-}
-
 /// The panel.
 #[component]
 pub fn Arithmetic() -> impl IntoView {
     let store = use_store();
-    let table = Memo::new(move |_| store.last(Turn::Sums, |recording, row| table(&recording.setup.lanes, row)));
+    let table = Memo::new(move |_| store.last(Turn::Sums, table));
     let height = Memo::new(move |_| table.with(|table| table.as_ref().map_or(0, |table| table.lines.len())));
     view! {
         <section class="panel" aria-labelledby="arithmetic-title">
@@ -116,7 +107,10 @@ fn Derivations() -> impl IntoView {
                 key=|lane| *lane
                 children=move |(lane, rule)| {
                     let written = Memo::new(move |_| {
-                        store.last(Turn::Sums, |_, row| row.lanes.get(lane).map(|one| derivation(rule, &row.plan, one)))
+                        store.last(Turn::Sums, |recording, row| {
+                            let one = row.lanes.get(lane)?;
+                            Some(derivation(rule, &row.plan, one, scale(recording, one)))
+                        })
                     });
                     view! {
                         <div>
@@ -127,8 +121,8 @@ fn Derivations() -> impl IntoView {
                             <dd>
                                 {move || match written.get().flatten() {
                                     None => "–".to_owned(),
-                                    Some(None) => td_string!(store.locale.get(), arithmetic.untold).to_owned(),
-                                    Some(Some(written)) => written,
+                                    Some(Err(why)) => names::no_weight(store.locale.get(), why).to_owned(),
+                                    Some(Ok(written)) => written,
                                 }}
                             </dd>
                         </div>
@@ -223,13 +217,19 @@ fn SumLine(table: Memo<Option<Table>>, at: usize, width: usize) -> impl IntoView
             {(0..width)
                 .map(|lane| {
                     let factor = Memo::new(move |_| {
-                        line.with(|line| line.as_ref().and_then(|line| line.factors.get(lane).copied().flatten()))
+                        line.with(|line| line.as_ref().and_then(|line| line.factors.get(lane).copied()))
                     });
-                    let off = move || factor.get().is_some_and(|factor| (factor - 1.0).abs() > 1e-9);
+                    let off = move || factor.get().and_then(Result::ok).is_some_and(|factor| (factor - 1.0).abs() > 1e-9);
                     view! {
-                        <td class:off=off>
+                        <td
+                            class:off=off
+                            title=move || {
+                                let why = factor.get().and_then(Result::err);
+                                why.map(|why| names::no_weight(store.locale.get(), why))
+                            }
+                        >
                             {move || {
-                                let factor = factor.get().map(|factor| format!("{factor:.3}"));
+                                let factor = factor.get().and_then(Result::ok).map(|factor| format!("{factor:.3}"));
                                 let locale = store.locale.get();
                                 factor
                                     .map_or_else(

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::loss_words;
 use crate::{
-    batch::{ConventionId, GroupPlan, LaneRule},
+    batch::{ConventionId, GroupPlan, LaneRule, NoWeight},
     lab::Recording,
     protocol::{GroupRow, LaneRow, Outcome},
     ui::{
@@ -41,22 +41,24 @@ struct Card {
     weighted_value: String,
     unweighted: String,
     unweighted_value: String,
-    trained_on: Option<String>,
+    trained_on: Option<Result<String, NoWeight>>,
     follows: Option<Follows>,
     norm: String,
     rate: String,
 }
 
 impl Card {
-    fn of(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Self {
-        let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::loss);
+    fn of(rule: LaneRule, recording: &Recording, plan: &GroupPlan, lane: &LaneRow) -> Self {
+        let text = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), format::loss_of_card);
         Self {
             outcome: Some(lane.ended()),
-            weighted: loss_words::weighted(lane),
+            weighted: equation(&loss_words::weighted(lane), lane.loss.token_weighted()),
             weighted_value: text(lane.loss.token_weighted()),
-            unweighted: loss_words::unweighted(plan, lane),
+            unweighted: equation(&loss_words::unweighted(plan, lane), lane.loss.mean_of_means()),
             unweighted_value: text(lane.loss.mean_of_means()),
-            trained_on: loss_words::trained_on(rule, plan, lane).map(format::loss),
+            trained_on: Some(
+                loss_words::trained_on(rule, plan, lane, loss_words::scale(recording, lane)).map(format::loss_of_card),
+            ),
             follows: Some(follows(rule, Some(plan))),
             norm: format::value(lane.gradient_norm),
             rate: format::value(lane.rate),
@@ -64,16 +66,24 @@ impl Card {
     }
 
     fn read(rule: LaneRule, lane: usize) -> impl Fn(&Recording, &GroupRow) -> Self {
-        move |_, row| {
+        move |recording, row| {
             row.lanes
                 .get(lane)
-                .map(|one| Self::of(rule, &row.plan, one))
+                .map(|one| Self::of(rule, recording, &row.plan, one))
                 .unwrap_or_default()
         }
     }
 }
 
-/// Which of the two numbers a lane follows, if it is one of them; under a fault of its loop it is neither.
+/// `7168 / 2048 = 3.5`; empty where there is nothing to divide.
+fn equation(division: &str, value: Option<f64>) -> String {
+    match value {
+        Some(value) if !division.is_empty() => format!("{division} = {}", format::loss(value)),
+        _ => String::new(),
+    }
+}
+
+/// Which of the two numbers a lane follows, if it is one of them; under a fault of its loop that touches gradients it is neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follows {
     Weighted,
@@ -82,12 +92,12 @@ enum Follows {
 }
 
 fn follows(rule: LaneRule, plan: Option<&GroupPlan>) -> Follows {
-    if !rule.faults.is_empty() {
+    if !rule.spares_gradient() {
         return Follows::Neither;
     }
     match rule.convention {
         ConventionId::MeanOfMeans if plan.is_none_or(loss_words::is_plain_mean) => Follows::Unweighted,
-        _ if rule.correct() => Follows::Weighted,
+        _ if rule.convention().correct => Follows::Weighted,
         _ => Follows::Neither,
     }
 }
@@ -111,6 +121,11 @@ fn LaneCard(lane: usize, rule: LaneRule) -> impl IntoView {
             None => Some(td_string!(locale, card.waiting)),
             Some(outcome) => outcome.and_then(|outcome| names::outcome(locale, outcome)),
         })
+    };
+    let trained_on = move || match card.with(|card| card.as_ref().and_then(|card| card.trained_on.clone())) {
+        None => "–".to_owned(),
+        Some(Ok(value)) => value,
+        Some(Err(why)) => names::no_weight(store.locale.get(), why).to_owned(),
     };
     let written =
         move |read: fn(&Card) -> String| move || card.with(|card| card.as_ref().map(read).unwrap_or_default());
@@ -150,7 +165,7 @@ fn LaneCard(lane: usize, rule: LaneRule) -> impl IntoView {
                             view! {
                             <div class="trained-on">
                                 <dt>{tr!(store, card.trains_on_value)}</dt>
-                                <dd>{with(|card| card.trained_on.clone().unwrap_or_else(|| "–".to_owned()))}</dd>
+                                <dd>{trained_on}</dd>
                             </div>
                         }
                         })
@@ -172,14 +187,6 @@ fn LossNumber(
     followed: Signal<bool>,
 ) -> impl IntoView {
     let store = use_store();
-    let text = move || {
-        let (arithmetic, value) = (arithmetic.get(), value.get());
-        if arithmetic.is_empty() {
-            String::new()
-        } else {
-            format!("{arithmetic} = {value}")
-        }
-    };
     view! {
         <div class="loss" class:followed=move || followed.get()>
             <span class="loss-label">{move || label.get()}</span>
@@ -188,7 +195,7 @@ fn LossNumber(
                     {move || value.get()}
                 </strong>
             </span>
-            <span class="loss-arithmetic">{text}</span>
+            <span class="loss-arithmetic">{move || arithmetic.get()}</span>
             {move || followed.get().then(|| view! { <span class="follows">{tr!(store, card.trains_on)}</span> })}
         </div>
     }

@@ -121,7 +121,7 @@ fn counter(store: Store, width: usize, unit: Unit) -> impl IntoView {
             {(0..width)
                 .map(|lane| {
                     let count = store.memo_in(Turn::Tables, move |lab| lab.recording.as_ref().map_or(0, |recording| counted(recording, lane, unit)));
-                    view! { <td>{move || format::counted(unit, count.get())}</td> }
+                    view! { <td>{move || format::counted(store.locale.get(), unit, count.get())}</td> }
                 })
                 .collect_view()}
         </tr>
@@ -194,7 +194,8 @@ fn checksum(locale: Locale, row: &GroupRow, lane: usize, moment: Moment) -> Stri
             Moment::After if after == inside => (after, td_string!(locale, compare.unchanged)),
             Moment::After => (after, td_string!(locale, compare.updated)),
         };
-        format!("{} {words}", format::checksum(bits))
+        // The words have a line of their own: side by side four lanes do not fit.
+        format!("{}\n{words}", format::checksum(bits))
     })
 }
 

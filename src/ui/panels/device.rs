@@ -253,11 +253,11 @@ fn adapter_facts(locale: Locale, adapter: &AdapterFacts) -> Vec<(&'static str, S
         (td_string!(locale, device.subgroups), subgroups),
         (
             td_string!(locale, device.buffer),
-            format::bytes(adapter.max_buffer_size),
+            format::bytes(locale, adapter.max_buffer_size),
         ),
         (
             td_string!(locale, device.binding),
-            format::bytes(adapter.max_storage_binding),
+            format::bytes(locale, adapter.max_storage_binding),
         ),
         (
             td_string!(locale, device.invocations),

@@ -30,12 +30,14 @@ pub const EXCHANGE: &[Line] = &[
     },
     Line {
         label: |l| td_string!(l, communication.bytes),
-        read: |_, _, row, lane| total(row, lane, Unit::AllReducedBytes).map_or_else(nothing, format::bytes),
+        read: |locale, _, row, lane| {
+            total(row, lane, Unit::AllReducedBytes).map_or_else(nothing, |n| format::bytes(locale, n))
+        },
     },
     Line {
         label: |l| td_string!(l, communication.group_bytes),
-        read: |_, recording, _, lane| {
-            in_last(recording, lane, Unit::AllReducedBytes).map_or_else(nothing, format::bytes)
+        read: |locale, recording, _, lane| {
+            in_last(recording, lane, Unit::AllReducedBytes).map_or_else(nothing, |n| format::bytes(locale, n))
         },
     },
     Line {
@@ -119,7 +121,7 @@ fn replicas(locale: Locale, _: &Recording, row: &GroupRow, lane: usize) -> Strin
     }
 }
 
-/// `2.5 × 0.4` for each norm that the clip saw.
+/// `2.5 × 0.4` for each norm that the clip saw, a line each.
 fn clip(locale: Locale, recording: &Recording, row: &GroupRow, lane: usize) -> String {
     let (Some(max_norm), Some(lane)) = (recording.setup.clip_norm, row.lanes.get(lane)) else {
         return nothing();
@@ -141,7 +143,7 @@ fn clip(locale: Locale, recording: &Recording, row: &GroupRow, lane: usize) -> S
     if more > 0 {
         parts.push(td_string!(locale, communication.more, n = more).to_string());
     }
-    parts.join(", ")
+    parts.join("\n")
 }
 
 fn trained(recording: &Recording, row: &GroupRow, lane: usize) -> Option<f64> {

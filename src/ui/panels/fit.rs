@@ -105,7 +105,7 @@ fn mebibytes(typed: &str) -> Option<u64> {
 }
 
 fn words(locale: Locale, tried: FitTry) -> String {
-    let (m, peak) = (tried.microbatch, format::bytes(tried.peak));
+    let (m, peak) = (tried.microbatch, format::bytes(locale, tried.peak));
     if tried.fits {
         td_string!(locale, fit.fits, m, peak).to_string()
     } else {
@@ -116,7 +116,10 @@ fn words(locale: Locale, tried: FitTry) -> String {
 fn found(store: Store, report: &FitReport) -> impl IntoView + use<> {
     let (limit, target) = (report.limit, format::count(report.target));
     let Some(split) = report.split else {
-        let nothing = move || td_string!(store.locale.get(), fit.nothing, limit = format::bytes(limit)).to_string();
+        let nothing = move || {
+            let locale = store.locale.get();
+            td_string!(locale, fit.nothing, limit = format::bytes(locale, limit)).to_string()
+        };
         return view! { <p class="failed" role="status">{nothing}</p> }.into_any();
     };
     let FittingSplit {

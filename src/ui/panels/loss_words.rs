@@ -1,7 +1,8 @@
 //! A group's loss as written arithmetic.
 
 use crate::{
-    batch::{ConventionId, GroupPlan, LaneRule, TokenWeights},
+    batch::{ConventionId, GroupPlan, LaneRule, NoWeight, TokenWeights, token_weight, weighing::Scale},
+    lab::Recording,
     protocol::LaneRow,
     ui::format,
 };
@@ -46,28 +47,38 @@ pub fn unweighted(plan: &GroupPlan, lane: &LaneRow) -> String {
     format!("{numerator} / {}", format::count(lane.loss.means))
 }
 
-/// The number whose gradient this lane follows: `1/D · Σ coefficient_k · S_k`. `None` where the reported sums do not tell it,
-/// as under a fault of the loop.
-pub fn trained_on(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Option<f64> {
-    if !rule.faults.is_empty() {
-        return None;
-    }
+/// The loss scale that a group began with.
+pub fn scale(recording: &Recording, lane: &LaneRow) -> Option<Scale> {
+    Some(Scale {
+        scale: lane.scale?.used,
+        growth_factor: recording.setup.loss_scale?.growth_factor,
+    })
+}
+
+/// The number whose gradient this lane follows: `1/N · Σ weight_k · S_k`, with what one token of each microbatch weighs in the update.
+/// Where there is no one such number, why.
+pub fn trained_on(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow, scale: Option<Scale>) -> Result<f64, NoWeight> {
     let convention = rule.convention();
-    if convention.correct {
-        return lane.loss.token_weighted();
+    if convention.correct && rule.spares_gradient() {
+        return lane.loss.token_weighted().ok_or(NoWeight::NoToken);
     }
     if plan.microbatches.len() > WEIGHED {
-        return None;
-    }
-    if convention.token_weights != TokenWeights::Uniform || lane.loss_sums.len() != plan.microbatches.len() {
-        return None;
+        return Err(NoWeight::Untold);
     }
     let facts = plan.facts();
-    let sum: f64 = (facts.microbatches.iter().zip(&lane.loss_sums))
-        .filter(|(k, _)| k.supervised > 0)
-        .map(|(k, sum)| convention.coefficient(&facts, k) * sum)
-        .sum();
-    Some(sum / f64::from(plan.replicas.max(1)))
+    let weights = (facts.microbatches.iter().enumerate())
+        .filter(|(_, k)| k.supervised > 0)
+        .map(|(at, k)| Ok((at, token_weight(rule, &facts, k, plan.partial, scale)?)))
+        .collect::<Result<Vec<_>, NoWeight>>()?;
+    if weights.is_empty() {
+        return Err(NoWeight::NoToken);
+    }
+    if lane.loss_sums.len() != plan.microbatches.len() {
+        return Err(NoWeight::Untold);
+    }
+    let sum_of = |at: usize| lane.loss_sums.get(at).copied().unwrap_or_default();
+    let sum: f64 = weights.iter().map(|&(at, weight)| weight * sum_of(at)).sum();
+    Ok(sum / facts.supervised() as f64)
 }
 
 /// What the group's losses add up to as they are back-propagated, averaged over replicas: `1/D · Σ factor_k · S_k`, whatever becomes of
@@ -100,15 +111,16 @@ pub fn is_plain_mean(plan: &GroupPlan) -> bool {
 }
 
 /// How the number that a lane follows arises from the group's sums and counts, written out as far as it stays readable.
-pub fn derivation(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow) -> Option<String> {
-    let value = format::loss(trained_on(rule, plan, lane)?);
+pub fn derivation(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow, scale: Option<Scale>) -> Result<String, NoWeight> {
+    let value = format::loss(trained_on(rule, plan, lane, scale)?);
     let steps = match rule.convention {
+        _ if !rule.spares_gradient() => "Σ w · S / N".to_owned(),
         ConventionId::TokenWeighted | ConventionId::FullBatch => all_by_all(plan, lane),
         ConventionId::MeanOfMeans if is_plain_mean(plan) => means(plan, lane),
         ConventionId::ReplicaTokenMean => replica_means(plan, lane),
         _ => "Σ c · S / D".to_owned(),
     };
-    Some(format!("{steps} = {value}"))
+    Ok(format!("{steps} = {value}"))
 }
 
 /// `(1024 + 6144) / (512 + 1536) = 7168 / 2048`
@@ -176,7 +188,7 @@ fn joined(parts: impl Iterator<Item = String>) -> String {
 mod tests {
     use super::*;
     use crate::{
-        batch::{Counters, ExampleId, GroupLoss, MicrobatchFacts, MicrobatchPlan},
+        batch::{Counters, ExampleId, FaultId, Faults, GroupLoss, MicrobatchFacts, MicrobatchPlan},
         protocol::{Outcome, ReplicaSpread},
     };
 
@@ -224,11 +236,30 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_that_goes_wrong_is_told_what_it_trains_on() {
+        let (plan, lane) = group(1536);
+        let told = |fault| {
+            let rule = LaneRule {
+                convention: ConventionId::TokenWeighted,
+                faults: Faults::NONE.and(fault).unwrap(),
+            };
+            trained_on(rule, &plan, &lane, None)
+        };
+        assert_eq!(told(FaultId::SchedulerEachMicrobatch), Ok(3.5));
+        // 4 × 1536 / 2048: the first microbatch is cleared away.
+        assert_eq!(told(FaultId::ZeroGradBeforeBackward), Ok(3.0));
+        assert_eq!(told(FaultId::StepEachMicrobatch), Err(NoWeight::OwnMoves));
+    }
+
+    #[test]
     fn what_is_back_propagated_is_told_apart_from_what_is_followed() {
         let (plan, lane) = group(1536);
         let both = |id: ConventionId| {
             let rule = LaneRule::from(id);
-            (backpropagated(rule, &plan, &lane), trained_on(rule, &plan, &lane))
+            (
+                backpropagated(rule, &plan, &lane),
+                trained_on(rule, &plan, &lane, None).ok(),
+            )
         };
         assert_eq!(both(ConventionId::TokenWeighted), (Some(3.5), Some(3.5)));
         assert_eq!(both(ConventionId::MeanOfMeans), (Some(3.0), Some(3.0)));

@@ -44,21 +44,21 @@ enum What {
 }
 
 impl Told {
-    fn of(recording: &Recording) -> Self {
+    fn of(locale: Locale, recording: &Recording) -> Self {
         let built = recording.facts.as_ref().and_then(|facts| facts.memory.as_ref());
         let both = FirstAndLast::of(recording);
         let measured = both.as_ref().map(|both| both.last.1.source);
         Self {
             source: measured.or(built.map(|built| built.source)),
-            built: built.map(|built| (format::bytes(built.in_use), reserved(built))),
-            groups: both.as_ref().map(Groups::of),
+            built: built.map(|built| (format::bytes(locale, built.in_use), reserved(locale, built))),
+            groups: both.as_ref().map(|both| Groups::of(locale, both)),
         }
     }
 }
 
 impl Groups {
-    fn of(both: &FirstAndLast<'_>) -> Self {
-        let phase = |bytes: Option<PhaseBytes>| bytes.map_or_else(|| "–".to_owned(), on_top);
+    fn of(locale: Locale, both: &FirstAndLast<'_>) -> Self {
+        let phase = |bytes: Option<PhaseBytes>| bytes.map_or_else(|| "–".to_owned(), |bytes| on_top(locale, bytes));
         let mut lines: Vec<(What, [String; 2])> = both
             .lines()
             .into_iter()
@@ -70,9 +70,9 @@ impl Groups {
             })
             .collect();
         let rows = [both.first.1, both.last.1];
-        lines.push((What::InUse, rows.map(|row| format::bytes(row.in_use))));
-        lines.push((What::Reserved, rows.map(reserved)));
-        lines.push((What::Peak, rows.map(|row| format::bytes(row.peak))));
+        lines.push((What::InUse, rows.map(|row| format::bytes(locale, row.in_use))));
+        lines.push((What::Reserved, rows.map(|row| reserved(locale, row))));
+        lines.push((What::Peak, rows.map(|row| format::bytes(locale, row.peak))));
         Self {
             numbers: [both.first.0, both.last.0].map(|number| format::count(number + 1)),
             lines,
@@ -81,9 +81,13 @@ impl Groups {
 }
 
 /// `12 MiB (+4 MiB)`: the peak, and what it lay above what was in use before.
-fn on_top(bytes: PhaseBytes) -> String {
+fn on_top(locale: Locale, bytes: PhaseBytes) -> String {
     let more = bytes.peak.saturating_sub(bytes.before);
-    format!("{} (+{})", format::bytes(bytes.peak), format::bytes(more))
+    format!(
+        "{} (+{})",
+        format::bytes(locale, bytes.peak),
+        format::bytes(locale, more)
+    )
 }
 
 /// The panel.
@@ -100,7 +104,13 @@ pub fn MemoryPanel() -> impl IntoView {
 #[component]
 fn Memory() -> impl IntoView {
     let store = use_store();
-    let told = store.memo_in(Turn::Memory, |lab| lab.recording.as_ref().map(Told::of));
+    let told = Memo::new(move |_| {
+        let locale = store.locale.get();
+        store.follow_in(Turn::Memory, |lab| {
+            let recording = lab.recording.as_ref();
+            recording.map(|recording| Told::of(locale, recording))
+        })
+    });
     let source = Memo::new(move |_| told.with(|told| told.as_ref().and_then(|told| told.source)));
     let limit = store.memo(|lab| lab.recording.as_ref().map(|recording| recording.setup.memory_limit));
     view! {
@@ -117,7 +127,8 @@ fn Memory() -> impl IntoView {
         </p>
         <p class="about">
             {move || {
-                limit.get().map(|limit| td_string!(store.locale.get(), memory.limit, limit = format::bytes(limit)).to_string())
+                let locale = store.locale.get();
+                limit.get().map(|limit| td_string!(locale, memory.limit, limit = format::bytes(locale, limit)).to_string())
             }}
         </p>
         {move || source.get().is_some().then(|| view! { <Measured told=told /> })}
@@ -199,8 +210,9 @@ fn PhaseTable(groups: Memo<Option<Groups>>, lines: Vec<What>) -> impl IntoView {
 }
 
 /// A native allocator cannot be asked.
-fn reserved(row: &MemoryRow) -> String {
-    row.reserved.map_or_else(|| "–".to_owned(), format::bytes)
+fn reserved(locale: Locale, row: &MemoryRow) -> String {
+    row.reserved
+        .map_or_else(|| "–".to_owned(), |n| format::bytes(locale, n))
 }
 
 fn words(locale: Locale, what: What) -> String {

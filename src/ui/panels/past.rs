@@ -67,7 +67,7 @@ pub fn PastRuns() -> impl IntoView {
         <section class="panel past-panel" aria-labelledby="past-title" hidden=move || told.with(Vec::is_empty)>
             <h2 id="past-title">{tr!(store, past.title)}</h2>
             <p class="about">
-                {move || td_string!(store.locale.get(), kept.about, most = format::bytes(JOURNAL_BYTES)).to_string()}
+                {move || td_string!(store.locale.get(), kept.about, most = format::bytes(store.locale.get(), JOURNAL_BYTES)).to_string()}
             </p>
             <ul>
                 <For each=move || told.get() key=|told| (told.run, told.changes.clone(), told.journal) let(told)>

@@ -125,16 +125,15 @@ fn table(store: Store, told: Told) -> impl IntoView {
         |l| td_string!(l, probe.loss_ratio),
     ];
     view! {
-        <p class="probe.place" role="status">{place}</p>
+        <p class="probe-where" role="status">{place}</p>
         <p class="about">{floor}</p>
         <div class="table-scroll" tabindex="0" role="region" aria-labelledby="probe-title">
             <table class="sums probe">
                 <thead>
                     <tr>
                         <th scope="col">{tr!(store, probe.convention)}</th>
-                        <th scope="col">{tr!(store, probe.formula)}</th>
-                        {head.map(|words| view! { <th scope="col">{move || words(store.locale.get())}</th> }).collect_view()}
                         <th scope="col">{tr!(store, probe.verdict)}</th>
+                        {head.map(|words| view! { <th scope="col">{move || words(store.locale.get())}</th> }).collect_view()}
                     </tr>
                 </thead>
                 <tbody>{rows.into_iter().map(|row| line(store, row)).collect_view()}</tbody>
@@ -151,10 +150,10 @@ fn line(store: Store, row: Row) -> impl IntoView {
             <th scope="row">
                 {move || names::convention(store.locale.get(), row.convention)}
                 {convention.correct.then(|| view! { " " <span class="right-mark">"✓ " {tr!(store, probe.right)}</span> })}
+                <code class="formula">{convention.formula}</code>
             </th>
-            <td><code class="formula">{convention.formula}</code></td>
-            {row.numbers.map(|number| view! { <td>{number}</td> }).collect_view()}
             <td class:off=closeness == Closeness::Apart>{move || verdict(store.locale.get(), closeness)}</td>
+            {row.numbers.map(|number| view! { <td>{number}</td> }).collect_view()}
         </tr>
     }
 }

@@ -138,6 +138,15 @@ fn ids(key: Key) -> (String, String) {
     (format!("field-{}", key.name()), format!("field-{}-error", key.name()))
 }
 
+/// Where the input of a field is: by its own ID, else whatever takes input and is described by the field's message.
+pub fn field_selectors(key: Key) -> [String; 2] {
+    let (id, error_id) = ids(key);
+    [
+        format!("#{id}"),
+        format!(":is(input, select, textarea)[aria-describedby~='{error_id}']"),
+    ]
+}
+
 /// What is to be mended in a field: its own value, or what the data of the form comes to because of it.
 pub fn message_of(store: Store, key: Key) -> Memo<Option<String>> {
     let refusals = Refusals::of_page();

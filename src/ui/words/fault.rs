@@ -35,7 +35,7 @@ pub fn fault(locale: Locale, fault: &Fault) -> String {
         Fault::GrowsForEver => td_string!(locale, fault.grows_for_ever).to_owned(),
         Fault::Stopped => td_string!(locale, fault.stopped).to_owned(),
         Fault::MemoryLimit { in_use, limit, group } => {
-            let (in_use, limit) = (format::bytes(*in_use), format::bytes(*limit));
+            let (in_use, limit) = (format::bytes(locale, *in_use), format::bytes(locale, *limit));
             td_string!(
                 locale,
                 fault.memory_limit,
@@ -73,7 +73,7 @@ pub fn data(locale: Locale, error: &DataError) -> String {
     match error {
         DataError::Empty => td_string!(locale, data_error.empty).to_owned(),
         DataError::TooLarge { bytes, max } => {
-            let (bytes, max) = (format::bytes(*bytes), format::bytes(*max));
+            let (bytes, max) = (format::bytes(locale, *bytes), format::bytes(locale, *max));
             td_string!(locale, data_error.too_large, bytes, max).to_string()
         }
         DataError::NotUtf8 { at } => td_string!(locale, data_error.not_utf8, at = count(*at)).to_string(),
@@ -154,7 +154,7 @@ pub fn link(locale: Locale, error: &LinkError) -> String {
         LinkError::UnknownKey { key } => td_string!(locale, link_error.unknown_key, key = key.clone()).to_string(),
         LinkError::Repeated { key } => td_string!(locale, link_error.repeated, key = key.clone()).to_string(),
         LinkError::TooLong { bytes, max } => {
-            let size = |n: usize| format::bytes(u64::try_from(n).unwrap_or(u64::MAX));
+            let size = |n: usize| format::bytes(locale, u64::try_from(n).unwrap_or(u64::MAX));
             td_string!(locale, link_error.too_long, bytes = size(*bytes), max = size(*max)).to_string()
         }
     };

@@ -1,7 +1,7 @@
 //! The names of units, lanes, outcomes and presets.
 
 use crate::{
-    batch::{ConventionId, LaneRule, Unit, scaler::ScalerError},
+    batch::{ConventionId, LaneRule, NoWeight, Unit, scaler::ScalerError},
     protocol::Outcome,
     setup::PresetKind,
     ui::{
@@ -69,6 +69,22 @@ pub fn outcome(locale: Locale, outcome: Outcome) -> Option<&'static str> {
         Outcome::Dropped => td_string!(locale, card.dropped),
         Outcome::Carried => td_string!(locale, card.carried),
     })
+}
+
+/// Why a token, or a whole group, has no one weight in an update.
+pub fn no_weight(locale: Locale, why: NoWeight) -> &'static str {
+    match why {
+        NoWeight::NoToken => td_string!(locale, no_weight.no_token),
+        NoWeight::ByExample => td_string!(locale, no_weight.by_example),
+        NoWeight::OwnMoves => td_string!(locale, no_weight.own_moves),
+        NoWeight::Clipped => td_string!(locale, no_weight.clipped),
+        NoWeight::Parted => td_string!(locale, no_weight.parted),
+        NoWeight::Lingering => td_string!(locale, no_weight.lingering),
+        NoWeight::Carried => td_string!(locale, no_weight.carried),
+        NoWeight::NotANumber => td_string!(locale, no_weight.not_a_number),
+        NoWeight::Refused => td_string!(locale, no_weight.refused),
+        NoWeight::Untold => td_string!(locale, no_weight.untold),
+    }
 }
 
 /// What the presets of a kind show.

@@ -10,6 +10,16 @@ use crate::{
     },
 };
 
+fn unknown(locale: Locale, name: &str, allowed: &[&str]) -> String {
+    td_string!(
+        locale,
+        problem.unknown_name,
+        name = name.to_owned(),
+        allowed = allowed.join(", ")
+    )
+    .to_string()
+}
+
 /// One problem in the reader's language.
 pub fn problem(locale: Locale, problem: &Problem) -> String {
     match problem {
@@ -42,6 +52,7 @@ pub fn problem(locale: Locale, problem: &Problem) -> String {
         Problem::NotOneOf { allowed } => {
             td_string!(locale, problem.not_one_of, allowed = allowed.join(", ")).to_string()
         }
+        Problem::UnknownName { name, allowed } => unknown(locale, name, allowed),
         Problem::BadLength { entry } => td_string!(locale, problem.bad_length, entry = *entry).to_string(),
         Problem::LengthTooLong { entry, length, max } => td_string!(
             locale,
