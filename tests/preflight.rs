@@ -188,7 +188,7 @@ fn dropout_and_batch_norm_are_off_the_full_batch_and_on_the_oracle() {
     }
 }
 
-/// The rate is looked at over a skip, in every unit that it can be scheduled by, and a partial group only where a run has one.
+/// The rate is looked at over a skip, in every unit that it can be scheduled by, and a partial group only where the setup has them processed.
 #[test]
 fn a_right_schedule_passes_in_every_unit() {
     for shape in ["linear_warmup_decay", "cosine_warmup_decay"] {

@@ -25,7 +25,7 @@ impl Page {
     pub async fn compared(&self, row: &str) -> Result<Vec<String>, Trouble> {
         let script = format!(
             "const head = [...document.querySelectorAll('table.compare th[scope=row]')].find(th => th.textContent.trim() === '{row}'); \
-             return head ? [...head.parentElement.querySelectorAll('td')].map(td => td.textContent.trim()) : []"
+             return head ? [...head.parentElement.querySelectorAll('td')].map(td => td.textContent.trim().replace(/\\s+/g, ' ')) : []"
         );
         let cells = self.ask(&script).await?;
         Ok(cells

@@ -15,11 +15,11 @@ use crate::{
 const GROUPS: u32 = 2;
 
 /// Tries one m after another. A try is two whole groups: forward, backward and update of every lane and replica, with examples as long as
-/// the longest, so that no other group takes more. It ends as soon as it passes `limit`, and nothing larger is tried then. The bytes are all
+/// the longest, so that no other group takes more. It ends as soon as it passes `limit`; what is tried after that says [`Search`]. The bytes are all
 /// that are in use, whoever uses them, as they are for the memory limit of a run.
 ///
-/// `go_on` is told of each try as it is made and asked, with `None`, between two microbatches; [`Fault::Stopped`] where it says no. The
-/// data that cannot be used at m = 1 is refused as a run refuses it; [`Fault::MemoryNotMeasured`] where nothing counts bytes, and
+/// `go_on` is told of each try as it is made and asked, with `None`, between two microbatches; [`Fault::Stopped`] where it says no. Data
+/// that cannot be used is refused as a run refuses it; [`Fault::MemoryNotMeasured`] where nothing counts bytes, and
 /// [`Fault::GrowsForEver`] where a lane keeps its graphs.
 pub async fn fit(
     device: &Device,

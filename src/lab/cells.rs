@@ -1,5 +1,7 @@
 //! How far one microbatch got in one lane: lanes go through the same group, and may end it differently.
 
+use std::ops::Range;
+
 use super::{Recording, recording::CurrentGroup};
 use crate::{
     batch::{LaneRule, Pass},
@@ -32,21 +34,29 @@ pub fn progress(recording: &Recording, current: &CurrentGroup, lane: usize, at: 
     };
     let rule = *recording.setup.lanes.get(lane)?;
     let accumulation = current.plan.microbatches.iter().map(|k| k.facts.index + 1).max()?;
-    Some(match row.ended() {
+    // A loop that steps inside its group makes an attempt after each index: this cell's is what counts.
+    let inner = row.inner.iter().find(|attempt| attempt.after_index == facts.index);
+    let inside = rule.recipe().step.inside();
+    let ended = match inner {
+        Some(attempt) => attempt.outcome,
+        None if inside => row.outcome,
+        None => row.ended(),
+    };
+    let last = if inside { facts.index + 1 } else { accumulation };
+    Some(match ended {
         Outcome::NoSupervisedToken | Outcome::Dropped => Progress::LeftOut,
-        Outcome::Applied if current.plan.replicas > 1 && exchanged(rule, facts.index, accumulation) => {
+        Outcome::Applied if current.plan.replicas > 1 && exchanged(rule, facts.index..last, accumulation) => {
             Progress::Reduced
         }
         Outcome::Applied | Outcome::NonFiniteGradient | Outcome::Refused(_) | Outcome::Carried => Progress::Done,
     })
 }
 
-/// Whether a lane's loop exchanges gradients after microbatch `index` or a later one, so that this one's goes with them. One pass over
-/// the whole group leaves nothing to exchange.
-fn exchanged(rule: LaneRule, index: u32, accumulation: u32) -> bool {
+/// Whether a lane's loop exchanges gradients after one of these microbatches, the first of which goes with them. One pass over the whole
+/// group leaves nothing to exchange.
+fn exchanged(rule: LaneRule, mut indices: Range<u32>, accumulation: u32) -> bool {
     let recipe = rule.recipe();
-    rule.convention().pass == Pass::AsSplit
-        && (index..accumulation).any(|later| recipe.exchanges_after(later, accumulation))
+    rule.convention().pass == Pass::AsSplit && indices.any(|later| recipe.exchanges_after(later, accumulation))
 }
 
 fn watched(state: CellState) -> Progress {

@@ -54,7 +54,7 @@ pub enum Msg {
     Pace(u32),
     /// Compute all conventions at the present point of the run.
     Probe,
-    /// Check one update of the draft.
+    /// Check a few updates of the draft.
     Preflight,
     /// Find the largest m that fits into this many bytes.
     Fit(u64),

@@ -36,7 +36,7 @@ pub enum Fault {
     Data(DataError),
     /// A whole epoch of groups went by that brought the run no nearer to its budget.
     #[error(
-        "the last {groups} groups brought the first lane no nearer to the budget: no gradient was finite, no token supervised, or its loop was refused; lower the rate, or mend the data or that lane"
+        "the last {groups} groups applied nothing that brings the first lane nearer to the budget: no gradient was finite, no token supervised, its loop was refused, or every group was partial and left out; lower the rate, or mend the data or that lane"
     )]
     NothingApplies {
         /// Groups since the last one that did.

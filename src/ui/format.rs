@@ -29,7 +29,8 @@ pub fn loss(x: f64) -> String {
 
 /// A loss beside others, which is read digit by digit: always four decimals, as long as they tell anything.
 pub fn loss_of_card(x: f64) -> String {
-    if x.is_finite() && x.abs() < 1000.0 {
+    let told = x == 0.0 || x.abs() >= 5e-5;
+    if x.is_finite() && x.abs() < 1000.0 && told {
         format!("{x:.4}").replace('-', "−")
     } else {
         loss(x)

@@ -191,6 +191,32 @@ fn a_cell_is_reduced_only_where_its_gradient_was_exchanged_and_applied() {
 }
 
 #[test]
+fn in_a_loop_that_steps_inside_each_cell_is_told_by_its_own_attempt() {
+    let mut lab = after(path_to(Transport::Running)).lab;
+    let recording = lab.recording.as_mut().unwrap();
+    recording.setup.lanes[0].faults = Faults::NONE.and(FaultId::StepEachMicrobatch).unwrap();
+    let mut row = told::group(0);
+    row.plan.nominal_accumulation = 2;
+    for (index, k) in (0..).zip(&mut row.plan.microbatches) {
+        (k.facts.replica, k.facts.index) = (0, index);
+    }
+    row.lanes[0].inner = vec![AttemptRow {
+        after_index: 0,
+        outcome: Outcome::NonFiniteGradient,
+        gradient_norm: f64::NAN,
+        clip_norms: Vec::new(),
+        scale: None,
+        rate: 0.1,
+        counters: Counters::default(),
+    }];
+    update(&mut lab, groups(vec![row]));
+    let recording = lab.recording.unwrap();
+    let current = recording.current.as_ref().unwrap();
+    let told = [0, 1].map(|at| cells::progress(&recording, current, 0, at).unwrap());
+    assert_eq!(told, [Progress::Done, Progress::Reduced]);
+}
+
+#[test]
 fn a_group_that_changed_nothing_leaves_its_cells_unreduced_and_its_number() {
     let states = |outcome| {
         let mut row = told::group(0);

@@ -113,7 +113,7 @@ impl<'a> Later<'a> {
         counted.padded_tokens += plan.microbatches.iter().map(|k| k.padded).sum::<u64>();
     }
 
-    /// `partial`: whether a run would process a partial group.
+    /// `partial`: whether the setup has partial groups processed.
     pub(super) fn checks(self, partial: bool) -> Vec<PreflightCheck> {
         let lane = Some(self.index);
         let next = self

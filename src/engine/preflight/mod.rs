@@ -27,7 +27,7 @@ use oracle::Oracle;
 /// `go_on` is asked between two microbatches; [`Fault::Stopped`] where it says no.
 ///
 /// What cannot be checked is left out of the list: replicas and all-reduces where one replica works, the f64 oracle in half precision, where
-/// f32 and f64 may round to different neighbours, the rate where it is constant, and a partial group where there is none. Some faults do
+/// f32 and f64 may round to different neighbours, the rate where it is constant, and a partial group where the setup drops them. Some faults do
 /// not show here at all: kept graphs, one backward for all forwards, a scheduler that steps wrongly under a constant rate, a mean written by
 /// hand and a step on an empty group where every microbatch has a supervised token.
 pub async fn preflight(

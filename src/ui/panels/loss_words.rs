@@ -1,7 +1,7 @@
 //! A group's loss as written arithmetic.
 
 use crate::{
-    batch::{ConventionId, GroupPlan, LaneRule, NoWeight, TokenWeights, token_weight, weighing::Scale},
+    batch::{ConventionId, GroupPlan, LaneRule, NoWeight, TokenWeights, recipe::Tail, token_weight, weighing::Scale},
     lab::Recording,
     protocol::LaneRow,
     ui::format,
@@ -61,6 +61,10 @@ pub fn trained_on(rule: LaneRule, plan: &GroupPlan, lane: &LaneRow, scale: Optio
     let convention = rule.convention();
     if convention.correct && rule.spares_gradient() {
         return lane.loss.token_weighted().ok_or(NoWeight::NoToken);
+    }
+    // From the second epoch on, what the last partial group left may be in the update, too.
+    if rule.recipe().tail == Tail::Carried && plan.epoch > 0 && !plan.partial {
+        return Err(NoWeight::Lingering);
     }
     if plan.microbatches.len() > WEIGHED {
         return Err(NoWeight::Untold);
