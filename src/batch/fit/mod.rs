@@ -69,7 +69,7 @@ impl Search {
             fits: 0,
             above: 0,
             fails: first.saturating_add(1),
-            beyond: Some((first, largest)).filter(|_| largest > first),
+            beyond: Some((first, largest)),
             passes: false,
         }
     }
@@ -85,7 +85,7 @@ impl Search {
         let between = self.above + (self.fails - self.above) / 2;
         let from = if self.passes { self.above } else { self.fits };
         let next = between.min((from * 2).max(self.above + 1));
-        (next > self.above && next < self.fails).then_some(next)
+        (next > self.above).then_some(next)
     }
 
     /// Takes what came of a try.
