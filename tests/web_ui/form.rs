@@ -210,16 +210,14 @@ async fn the_message_about_a_field_leads_to_it() {
     settle().await;
     page.store.dispatch(Msg::Edit(Key::Rate, "fast".to_owned()));
     settle().await;
-    let fold = page.one("#field-rate").closest("details").unwrap().unwrap();
+    // The document holds the pages of other tests, too; the first field of that name is the one that is led to.
+    let document = web_sys::window().unwrap().document().unwrap();
+    let first = document.query_selector("#field-rate").unwrap().unwrap();
+    let fold = first.closest("details").unwrap().unwrap();
     fold.remove_attribute("open").unwrap();
     page.button("1 setting needs mending before a run can start.").click();
     settle().await;
     assert!(fold.has_attribute("open"));
-    let focused = web_sys::window()
-        .unwrap()
-        .document()
-        .unwrap()
-        .active_element()
-        .map(|element| element.id());
+    let focused = document.active_element().map(|element| element.id());
     assert_eq!(focused.as_deref(), Some("field-rate"));
 }

@@ -389,8 +389,6 @@ async fn an_attempt_inside_a_group_is_counted_and_named() {
         outcome.contains("1 of 2 attempts") && outcome.contains("not finite"),
         "{outcome}"
     );
-    // The group's last attempt was applied.
-    assert!(page.all(".cell[data-state='done']").is_empty());
 }
 
 #[wasm_bindgen_test]
