@@ -221,6 +221,17 @@ mod tests {
     }
 
     #[test]
+    fn with_one_microbatch_a_replica_there_is_no_inside_to_go_wrong() {
+        for fault in [FaultId::UnscaleTwice, FaultId::StepEachMicrobatch] {
+            close(
+                &weights(rule(ConventionId::TokenWeighted, fault), &group(4), false),
+                [1.0; 4],
+            );
+            assert!(weights(rule(ConventionId::TokenWeighted, fault), &group(2), false)[0].is_err());
+        }
+    }
+
+    #[test]
     fn a_replica_that_is_done_keeps_what_it_exchanged_early() {
         // Replica 1 has one microbatch only, so the mean of the first exchange stays in its .grad.
         let mut uneven = group(2);
