@@ -31,28 +31,11 @@ use support::golden::{self, list, number, numbers};
 /// float32 against float64.
 const TOLERANCE: f64 = 1e-6;
 
-/// The kinds of golden that a test here reads.
-const KINDS: &[&str] = &[
-    "batchnorm",
-    "clipping",
-    "ddp_no_sync",
-    "factorization",
-    "grad_case",
-    "grad_scaler",
-    "lr_schedule",
-    "optax_multisteps",
-    "optimizer",
-    "partial_group",
-    "seed_example",
-    "zero_grad",
-    "zero_tokens",
-];
-
 #[test]
 fn every_golden_is_of_a_known_kind() {
     for golden in golden::all() {
         assert!(
-            KINDS.contains(&golden.kind.as_str()),
+            golden::KINDS.contains(&golden.kind.as_str()),
             "{} is of unknown kind {}",
             golden.name,
             golden.kind

@@ -28,23 +28,6 @@ use support::golden;
 /// float64 against float64: only the order of summation differs.
 const TOLERANCE: f64 = 1e-12;
 
-/// The kinds of golden that a module here reads.
-const KINDS: &[&str] = &[
-    "batchnorm",
-    "clipping",
-    "ddp_no_sync",
-    "factorization",
-    "grad_case",
-    "grad_scaler",
-    "lr_schedule",
-    "optax_multisteps",
-    "optimizer",
-    "partial_group",
-    "seed_example",
-    "zero_grad",
-    "zero_tokens",
-];
-
 /// The lab's own loop with these faults in it: what goes wrong in a golden is a row of the lab's table, not code of a test.
 fn recipe(faults: &[FaultId]) -> Recipe {
     Recipe::with(Faults::try_from(faults.to_vec()).expect("of different places"))
@@ -70,7 +53,7 @@ fn assert_same(ours: &[f64], golden: &[f64], what: &str) {
 fn every_golden_is_of_a_known_kind() {
     for golden in golden::all() {
         assert!(
-            KINDS.contains(&golden.kind.as_str()),
+            golden::KINDS.contains(&golden.kind.as_str()),
             "{} is of unknown kind {}",
             golden.name,
             golden.kind

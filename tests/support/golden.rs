@@ -7,6 +7,23 @@ use microbatch_lab::batch::{
 };
 use serde_json::Value;
 
+/// The kinds of golden that the oracle and the engine read.
+pub const KINDS: &[&str] = &[
+    "batchnorm",
+    "clipping",
+    "ddp_no_sync",
+    "factorization",
+    "grad_case",
+    "grad_scaler",
+    "lr_schedule",
+    "optax_multisteps",
+    "optimizer",
+    "partial_group",
+    "seed_example",
+    "zero_grad",
+    "zero_tokens",
+];
+
 /// Where goldens lie.
 pub fn folder() -> PathBuf {
     std::env::var_os("GOLDEN_DIR").map_or_else(

@@ -6,7 +6,10 @@ use leptos::prelude::*;
 
 use super::gestures::LEAST_LENGTH;
 
-use crate::chart::{Curve, Frame, Kind, Picture, Reading, Request, Span, picture, read};
+use crate::{
+    chart::{Curve, Frame, Kind, Picture, Reading, Request, Span, picture, read},
+    protocol::RunId,
+};
 
 /// Which points there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +18,17 @@ pub struct Version {
     pub key: u64,
     /// Points of each lane.
     pub points: usize,
+}
+
+impl Version {
+    /// Of a run and how many of its groups ended.
+    pub fn of_run(ended: Option<(RunId, usize)>) -> Self {
+        let (run, points) = ended.map_or((0, 0), |(run, ended)| (run.0, ended));
+        Self {
+            key: u64::from(run),
+            points,
+        }
+    }
 }
 
 /// Reads the points of a lane from a place on, and hands each to the function it is given.

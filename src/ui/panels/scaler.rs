@@ -168,13 +168,7 @@ fn ScaleChart() -> impl IntoView {
 
 fn feed(store: Store) -> Feed {
     let ended = store.ended_in(Turn::Scale);
-    let version = Memo::new(move |_| {
-        let (run, points) = ended.get().map_or((0, 0), |(run, ended)| (run.0, ended));
-        Version {
-            key: u64::from(run),
-            points,
-        }
-    });
+    let version = Memo::new(move |_| Version::of_run(ended.get()));
     Feed::new(version, move |lane, from, push| {
         store.peek(|lab| {
             let series = lab.recording.as_ref().and_then(|recording| recording.lanes.get(lane));
