@@ -10,7 +10,7 @@ pub mod lab;
 pub mod protocol;
 pub mod setup;
 
-#[cfg(feature = "training")]
+#[cfg(any(feature = "cpu", feature = "gpu"))]
 pub mod engine;
 #[cfg(feature = "ui")]
 pub mod ui;

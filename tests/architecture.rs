@@ -105,6 +105,10 @@ fn both_languages_say_the_same_things() {
 fn every_shader_has_a_twin_and_a_test() {
     let shaders = all_under("shaders", "wgsl");
     assert!(!shaders.is_empty(), "no shader found");
-    assert_none(&shaders::without_twin(&shaders, &all_under("src/engine/kernels", "rs")));
+    let hosts = [
+        all_under("src/engine/kernels", "rs"),
+        all_under("src/engine/program", "rs"),
+    ];
+    assert_none(&shaders::without_twin(&shaders, &hosts.concat()));
     assert_none(&shaders::without_test(&shaders, &all_under("tests", "rs")));
 }

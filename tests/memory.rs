@@ -252,13 +252,35 @@ fn a_run_ends_where_it_passes_its_limit_and_not_before() {
     });
 }
 
+/// Not even the working memory of the full batch, which is larger than a microbatch's.
+#[test]
+fn a_probe_leaves_nothing_behind() {
+    alone(|| {
+        warm();
+        let mut session = session(&setup(&[(Key::Microbatch, "1"), (Key::Accumulation, "16")]));
+        group(&mut session);
+        // The libraries under the device keep what they make on first use.
+        block_on(session.probe()).unwrap();
+        let before = allocator::in_use().unwrap();
+        block_on(session.probe()).unwrap();
+        let after = allocator::in_use().unwrap();
+        assert!(
+            after.abs_diff(before) <= SLACK,
+            "{after} bytes in use where {before} were"
+        );
+    });
+}
+
 /// A run that ends between a forward and its backward leaves its graph behind, and no later run is charged for it.
 #[test]
 fn what_an_ended_run_leaves_behind_is_given_back_before_the_next() {
     alone(|| {
         warm();
-        let setup = setup(&[(Key::Microbatch, "8"), (Key::Accumulation, "1")]);
+        // With dropout its forward is a graph of autodiff.
+        let setup = setup(&[(Key::Microbatch, "8"), (Key::Accumulation, "1"), (Key::Dropout, "0.1")]);
         let before = |session: &Session| of(&session.facts().memory.unwrap(), Phase::Model, None).before;
+        // The libraries under autodiff keep what they make on first use.
+        group(&mut session(&setup));
         let first = session(&setup);
         let clean = before(&first);
         drop(first);

@@ -25,7 +25,7 @@ fn every_shader_is_valid() {
         if path.starts_with(folder.join("shared")) {
             continue;
         }
-        if let Err(failure) = check(&import::resolved(&source)) {
+        if let Err(failure) = check(&import::repeated(&import::resolved(&source), 4)) {
             failures.push(format!("{}: {failure}", path.strip_prefix(folder).unwrap().display()));
         }
         checked += 1;

@@ -24,6 +24,10 @@ mod on_device;
 #[path = "support/on_device_kinds.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod on_device_kinds;
+#[path = "support/program_shapes.rs"]
+mod program_shapes;
+#[path = "support/program_twins.rs"]
+mod program_twins;
 #[path = "support/reference.rs"]
 mod reference;
 #[path = "support/short_run.rs"]
@@ -34,10 +38,7 @@ use std::cell::RefCell;
 use bench::{Bench, assert_near};
 use golden::{Golden, Network};
 use microbatch_lab::{
-    batch::{
-        dropout::by_example,
-        oracle::{Numerics, relative_l2},
-    },
+    batch::{dropout::by_example, oracle::Numerics},
     engine::{self, Device, Session, WarmUp, kernels, loss},
     setup::{Key, Preset, parse::parse},
 };
@@ -104,6 +105,13 @@ async fn the_twin_of_the_token_loss_equals_the_oracle() {
 #[wasm_bindgen_test]
 async fn the_kernels_of_all_layers_equal_their_twins() {
     layer_twins::kernels_equal_twins(&device().await).await;
+}
+
+#[wasm_bindgen_test]
+async fn lists_equal_their_networks() {
+    let device = device().await;
+    program_twins::compare(&device, GRADIENT).await;
+    program_shapes::lists_equal_networks(&device).await;
 }
 
 fn golden(text: &str) -> Golden {
@@ -184,6 +192,7 @@ async fn golden_gradients() {
     }
 }
 
+/// AdamW by adamw_moment.wgsl and adamw_step.wgsl, whose twin is held to the same on the CPU device.
 #[wasm_bindgen_test]
 async fn golden_optimizers() {
     let golden = golden(include_str!("golden/optimizers.json"));

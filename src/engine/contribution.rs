@@ -31,6 +31,30 @@ impl Lane {
     /// Adds what the backward of `forward` gives, if it is due. `None` is a microbatch of which nothing is computed:
     /// without a supervised token it has a gradient of zeros, not none.
     pub(super) fn contribute(&mut self, forward: Option<Forward>, k: &MicrobatchFacts, facts: &GroupFacts) {
+        match forward {
+            Some(forward) if self.adds_straight(k, facts) => {
+                let factor = self.weighing().of_loss(facts, k);
+                self.counters.backwards += 1;
+                let sum = self.replicas.take_gradient(k.replica);
+                self.replicas.accumulate(k.replica, forward.add_to(sum, factor));
+            }
+            forward => self.contribute_part(forward, k, facts),
+        }
+    }
+
+    /// Whether a backward may add to `.grad` itself: nothing happens to what it gives in between.
+    fn adds_straight(&self, k: &MicrobatchFacts, facts: &GroupFacts) -> bool {
+        let weighing = self.weighing();
+        let clips =
+            self.settings.clip_norm.is_some() && weighing.clips_contribution(weighing.place(k.index, facts)).is_some();
+        self.convention.keeps(facts, k)
+            && !clips
+            && !self.accumulates_losses()
+            && !weighing.enters_before()
+            && !self.injects(k)
+    }
+
+    fn contribute_part(&mut self, forward: Option<Forward>, k: &MicrobatchFacts, facts: &GroupFacts) {
         let contribution = self.contribution(forward, k, facts);
         // What is cleared away is nothing, not 0 times what it was: 0 times an infinity would stay.
         if !self.convention.keeps(facts, k) {
@@ -50,8 +74,7 @@ impl Lane {
     fn contribution(&mut self, forward: Option<Forward>, k: &MicrobatchFacts, facts: &GroupFacts) -> Option<Tensor<1>> {
         let weighing = self.weighing();
         let (factor, before) = (weighing.of_loss(facts, k), weighing.enters_before());
-        let together = self.recipe.sync == SyncMode::SingleBackward && !self.recipe.step.inside();
-        if !together {
+        if !self.accumulates_losses() {
             let forward = forward?;
             self.counters.backwards += 1;
             return if before {
@@ -74,10 +97,20 @@ impl Lane {
         Forward::backward_together(due)
     }
 
-    fn with_injection(&self, contribution: Option<Tensor<1>>, k: &MicrobatchFacts) -> Option<Tensor<1>> {
+    /// Whether its losses are summed before one backward.
+    fn accumulates_losses(&self) -> bool {
+        self.recipe.sync == SyncMode::SingleBackward && !self.recipe.step.inside()
+    }
+
+    /// Whether an infinity is put into what this microbatch contributes.
+    fn injects(&self, k: &MicrobatchFacts) -> bool {
         let attempt = self.counters.update_attempts + 1;
         let here = |at: &Injection| (at.attempt, at.microbatch, at.replica) == (attempt, k.index + 1, k.replica + 1);
-        if !self.settings.inject_inf.iter().any(here) {
+        self.settings.inject_inf.iter().any(here)
+    }
+
+    fn with_injection(&self, contribution: Option<Tensor<1>>, k: &MicrobatchFacts) -> Option<Tensor<1>> {
+        if !self.injects(k) {
             return contribution;
         }
         let parameters = self.replicas.parameters(k.replica);

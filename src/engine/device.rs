@@ -28,6 +28,7 @@ pub async fn open_gpu() -> Result<(Device, DeviceReport), Fault> {
     let (device, setup) = opened.map_err(|error| Fault::NoWebGpu {
         reason: error.to_string(),
     })?;
+    super::program::gpu::opened(&device, &setup.device, &setup.queue);
     let adapter = Some(facts(&setup.adapter));
     Ok((
         device,
@@ -49,10 +50,6 @@ pub async fn open() -> Result<(Device, DeviceReport), Fault> {
     return Ok(open_cpu());
     #[cfg(all(feature = "gpu", not(feature = "cpu")))]
     return open_gpu().await;
-    #[cfg(not(any(feature = "cpu", feature = "gpu")))]
-    return Err(Fault::NoWebGpu {
-        reason: "this build has no device".to_owned(),
-    });
 }
 
 fn milliseconds(since: Instant) -> f64 {

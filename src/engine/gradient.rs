@@ -2,8 +2,9 @@
 
 use burn::tensor::{Gradients, Tensor};
 
+use super::program::Recorded;
 use super::{
-    loss::{loss, mean_of_nothing},
+    loss::{Loss, loss, mean_of_nothing},
     microbatch::Microbatch,
     model::{Mode, Network},
 };
@@ -13,8 +14,18 @@ use crate::batch::TokenWeights;
 pub struct Forward {
     /// S, the plain loss sum.
     pub loss_sum: Tensor<1>,
-    objective: Tensor<1>,
-    leaves: Vec<Tensor<2>>,
+    way: Way,
+}
+
+/// How the backward will be done.
+enum Way {
+    /// By autodiff, over the network in burn's operations.
+    Graph {
+        objective: Box<Tensor<1>>,
+        leaves: Vec<Tensor<2>>,
+    },
+    /// By the network's list.
+    Program(Box<Recorded>),
 }
 
 impl Forward {
@@ -26,13 +37,37 @@ impl Forward {
         weights: TokenWeights,
         mode: &mut Mode,
     ) -> Self {
+        if let Some(workspace) = mode.workspace()
+            && let Some(recorded) = Recorded::forward(network, parameters, microbatch, weights, workspace)
+        {
+            return Self {
+                loss_sum: recorded.loss_sum(),
+                way: Way::Program(Box::new(recorded)),
+            };
+        }
+        Self::by_graph(network, parameters, microbatch, weights, mode)
+    }
+
+    /// The same by autodiff, whatever the device has of its own.
+    pub fn by_graph(
+        network: &Network,
+        parameters: &Tensor<1>,
+        microbatch: &Microbatch,
+        weights: TokenWeights,
+        mode: &mut Mode,
+    ) -> Self {
         let leaves = leaves(network, parameters);
         let logits = network.logits(leaves.clone(), &microbatch.inputs, mode);
-        let loss = loss(logits, microbatch, weights);
+        Self::of_graph(loss(logits, microbatch, weights), leaves)
+    }
+
+    fn of_graph(loss: Loss, leaves: Vec<Tensor<2>>) -> Self {
         Self {
             loss_sum: loss.sum,
-            objective: loss.objective,
-            leaves,
+            way: Way::Graph {
+                objective: Box::new(loss.objective),
+                leaves,
+            },
         }
     }
 
@@ -41,36 +76,72 @@ impl Forward {
     pub fn of_nothing(network: &Network, parameters: &Tensor<1>, microbatch: &Microbatch, mode: &mut Mode) -> Self {
         let leaves = leaves(network, parameters);
         let logits = network.logits(leaves.clone(), &microbatch.inputs, mode);
-        let loss = mean_of_nothing(logits, microbatch);
-        Self {
-            loss_sum: loss.sum,
-            objective: loss.objective,
-            leaves,
-        }
+        Self::of_graph(mean_of_nothing(logits, microbatch), leaves)
+    }
+
+    /// Whether its backward is the network's list, and not autodiff.
+    pub fn has_list(&self) -> bool {
+        !matches!(self.way, Way::Graph { .. })
     }
 
     /// The loss sum as the convention weighs its tokens: the number that is back-propagated, before any factor.
     pub fn weighted_sum(&self) -> Tensor<1> {
-        self.objective.clone().without_autodiff()
+        match &self.way {
+            Way::Graph { objective, .. } => objective.as_ref().clone().without_autodiff(),
+            Way::Program(recorded) => recorded.weighted_sum(),
+        }
     }
 
     /// The gradient of the weighted loss sum with respect to all parameters, flat, in their order.
     pub fn backward(self) -> Tensor<1> {
-        let mut gradients = self.objective.backward();
-        flat(self.leaves, &mut gradients)
+        self.add_to(None, 1.0)
+    }
+
+    /// `into + factor x gradient`; the product alone without anything to add to.
+    pub fn add_to(self, into: Option<Tensor<1>>, factor: f64) -> Tensor<1> {
+        match self.way {
+            Way::Graph { objective, leaves } => {
+                let mut gradients = objective.backward();
+                let gradient = flat(leaves, &mut gradients);
+                // A factor of 1 would be a launch for nothing.
+                let share = if factor.to_bits() == 1.0f64.to_bits() {
+                    gradient
+                } else {
+                    gradient * factor
+                };
+                match into {
+                    Some(into) => into + share,
+                    None => share,
+                }
+            }
+            Way::Program(recorded) => recorded.backward(into, factor),
+        }
     }
 
     /// One backward of `sum factor x loss` over forwards at the same parameters: the factors enter before it, as they do in a loop that
     /// multiplies its loss. `None` without a forward.
     pub fn backward_together(forwards: Vec<(Self, f64)>) -> Option<Tensor<1>> {
+        let mut sum: Option<Tensor<1>> = None;
         let mut all_leaves = Vec::new();
-        let objectives = forwards.into_iter().map(|(forward, factor)| {
-            all_leaves.push(forward.leaves);
-            forward.objective * factor
-        });
-        let mut gradients = objectives.reduce(|a, b| a + b)?.backward();
+        let mut objectives: Option<Tensor<1>> = None;
+        for (forward, factor) in forwards {
+            match forward.way {
+                Way::Graph { objective, leaves } => {
+                    all_leaves.push(leaves);
+                    let objective = *objective * factor;
+                    objectives = Some(match objectives {
+                        Some(others) => others + objective,
+                        None => objective,
+                    });
+                }
+                // Its backward is linear: short of an overflow in between, a factor before it is one after it.
+                Way::Program(recorded) => sum = Some(recorded.backward(sum, factor)),
+            }
+        }
+        let Some(objectives) = objectives else { return sum };
+        let mut gradients = objectives.backward();
         let each = all_leaves.into_iter().map(|leaves| flat(leaves, &mut gradients));
-        each.reduce(|a, b| a + b)
+        each.chain(sum).reduce(|a, b| a + b)
     }
 }
 

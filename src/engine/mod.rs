@@ -6,6 +6,7 @@
 //! How a host drives it: [`device`] opens a device, [`self_check`] proves it, [`WarmUp`] compiles its kernels piece by piece,
 //! [`Session::new`] builds a run, and [`Session::advance`] does one small thing at a time until it says [`Advance::Finished`].
 
+pub mod adamw;
 pub mod check;
 pub mod checksum;
 pub mod clip;
@@ -25,6 +26,7 @@ pub mod numerics;
 pub mod optimizer;
 pub mod preflight;
 pub mod probe;
+pub mod program;
 pub mod readback;
 pub mod replica;
 pub mod running;

@@ -7,6 +7,7 @@ use super::{
     gradient::look,
     microbatch::{Microbatch, to_f32},
     model::{Mode, Network},
+    program::Workspace,
     readback::{Readback, Slot, Values},
     running::Running,
 };
@@ -30,6 +31,7 @@ pub struct Numerics {
     epoch: u32,
     /// Running statistics as they were read last.
     read: Option<BatchNormRow>,
+    workspace: Workspace,
 }
 
 /// Where masks come from.
@@ -70,6 +72,7 @@ impl Numerics {
             }),
             running,
             epoch: 0,
+            workspace: Workspace::default(),
         }
     }
 
@@ -87,7 +90,21 @@ impl Numerics {
                 .map(|(place, width)| masks.upload(replica, microbatch, epoch, place, width))
                 .collect()
         });
-        Mode::new(self.precision, masks)
+        Mode::new(self.precision, masks, self.workspace.clone())
+    }
+
+    /// The same with working memory of its own, for work beside the run, whose own stays as it was.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self {
+            workspace: Workspace::default(),
+            ..self.clone()
+        }
+    }
+
+    /// A group's last backward is done; see [`Workspace::rest`].
+    pub fn rest(&self) {
+        self.workspace.rest();
     }
 
     /// Moves the running statistics of `replica` by what its forward saw. A skipped update does not take this back, as in torch, where it

@@ -2,6 +2,7 @@
 
 use burn::tensor::Tensor;
 
+use super::adamw::{self, Step};
 use crate::setup::{Optimizer, types::ADAMW_EPS};
 
 /// One replica's optimizer and what it remembers. Cheap to clone: tensors are shared until written.
@@ -46,19 +47,24 @@ impl OptimizerState {
                 weight_decay,
             } => {
                 let (c1, c2) = (1.0 - beta1.powi(self.applied), 1.0 - beta2.powi(self.applied));
-                let first = decayed(self.first.take(), beta1, gradient.clone());
-                let second = decayed(self.second.take(), beta2, gradient.square());
+                let first = decayed(self.first.take(), beta1, gradient.clone(), false);
+                let second = decayed(self.second.take(), beta2, gradient, true);
                 self.first = Some(first.clone());
                 self.second = Some(second.clone());
-                let denominator = second.sqrt() / c2.sqrt() + ADAMW_EPS;
-                parameters * (1.0 - rate * weight_decay) - first / denominator * (rate / c1)
+                let by = Step {
+                    keep: 1.0 - rate * weight_decay,
+                    size: rate / c1,
+                    correction: c2.sqrt(),
+                    epsilon: ADAMW_EPS,
+                };
+                adamw::step(parameters, first, second, by)
             }
         }
     }
 }
 
-/// `beta * moment + (1 - beta) * value`.
-fn decayed(moment: Option<Tensor<1>>, beta: f64, value: Tensor<1>) -> Tensor<1> {
-    let fresh = value * (1.0 - beta);
-    moment.map_or(fresh.clone(), |moment| moment * beta + fresh)
+/// `beta * moment + (1 - beta) * gradient`, or `* gradient^2`, from a moment of zeros on.
+fn decayed(moment: Option<Tensor<1>>, beta: f64, gradient: Tensor<1>, squared: bool) -> Tensor<1> {
+    let moment = moment.unwrap_or_else(|| gradient.zeros_like());
+    adamw::moment(moment, gradient, beta, squared)
 }

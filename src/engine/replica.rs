@@ -92,6 +92,12 @@ impl Replicas {
         self.agreed = self.each.len() == 1;
     }
 
+    /// Takes what a replica has accumulated, to add to it where it lies.
+    pub fn take_gradient(&mut self, replica: u32) -> Option<Tensor<1>> {
+        let index = self.index(replica);
+        self.each[index].gradient.take()
+    }
+
     /// Replaces every replica's `.grad` by the mean of all. One without work counts as zero.
     pub fn all_reduce(&mut self) {
         let count = self.each.len();

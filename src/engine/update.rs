@@ -85,6 +85,7 @@ impl Lane {
             let zeros = self.parameters(0).zeros_like();
             return (self.reduced(zeros, Vec::new()), Ending::Skipped(skipped));
         }
+        self.numerics.rest();
         let processed = self.tail(plan) == Tail::Processed;
         let ending = processed.then(|| self.weighing().place(0, facts).accumulation);
         let (gradient, others) = self.reduce(facts);

@@ -24,12 +24,16 @@ impl WarmUp {
     /// Nothing is computed yet.
     pub fn new(device: &Device, setup: &Setup, corpus: &Corpus) -> Result<Self, Fault> {
         // Kernels depend on what is computed, not on which microbatch it is; the longest examples would only take longer.
-        let session = Session::new(device, setup, corpus.clone())?;
-        Ok(Self {
+        Ok(Self::of(Session::new(device, setup, corpus.clone())?))
+    }
+
+    /// One that uses up `session`.
+    pub fn of(session: Session) -> Self {
+        Self {
             session,
             done: 0,
             total: 0,
-        })
+        }
     }
 
     /// Computes the next piece and says how far it is; `None` once all are done.

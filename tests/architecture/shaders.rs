@@ -4,7 +4,11 @@ use crate::source::File;
 
 /// Shaders that no file of the kernels names.
 pub(crate) fn without_twin(shaders: &[File], kernels: &[File]) -> Vec<String> {
-    unnamed(shaders, kernels, "has no host code with a twin in src/engine/kernels")
+    unnamed(
+        shaders,
+        kernels,
+        "has no host code with a twin in src/engine/kernels or src/engine/program",
+    )
 }
 
 /// Shaders that no test names.

@@ -2,8 +2,9 @@
 //!
 //! Each kernel lies in `shaders/`, one entry point a file, and has a twin of stock operations that it is compared with.
 
+mod adamw;
 pub mod half;
-mod import;
+pub(super) mod import;
 mod launch;
 pub mod layers;
 mod record;

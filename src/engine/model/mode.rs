@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 use super::{batch_norm::BatchStatistics, layers};
-use crate::setup::Precision;
+use crate::{engine::program::Workspace, setup::Precision};
 
 /// One forward's way. The default rounds nothing and drops nothing. A clone, made before the forward, lets another forward go the same way.
 #[derive(Clone, Default)]
@@ -11,17 +11,25 @@ pub struct Mode {
     precision: Precision,
     masks: std::vec::IntoIter<Tensor<2>>,
     statistics: Option<BatchStatistics>,
+    workspace: Workspace,
 }
 
 impl Mode {
     /// `masks` are what dropout multiplies by, positions x width, one for each place of the network in order of the forward (see
-    /// [`super::Network::dropout_widths`]); none for no dropout.
-    pub fn new(precision: Precision, masks: Vec<Tensor<2>>) -> Self {
+    /// [`super::Network::dropout_widths`]); none for no dropout. `workspace` is of the same network and device.
+    pub fn new(precision: Precision, masks: Vec<Tensor<2>>, workspace: Workspace) -> Self {
         Self {
             precision,
             masks: masks.into_iter(),
             statistics: None,
+            workspace,
         }
+    }
+
+    /// Where a network's list is worked off, see [`crate::engine::program`]; `None` where something is on the way that lists do not know.
+    pub fn workspace(&self) -> Option<&Workspace> {
+        let plain = self.precision == Precision::F32 && self.masks.as_slice().is_empty();
+        plain.then_some(&self.workspace)
     }
 
     /// What BatchNorm saw in this forward, once it is done; `None` without BatchNorm.

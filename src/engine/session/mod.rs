@@ -2,6 +2,7 @@
 
 mod ending;
 mod epochs;
+mod fixture;
 mod group;
 mod report;
 
@@ -195,7 +196,7 @@ impl Session {
         // Lanes that work alike draw the same masks; one that works as the probe does knows which are due.
         let [split, whole] = [Pass::AsSplit, Pass::Whole].map(|pass| {
             let alike = self.lanes.iter().find(|lane| lane.convention.pass == pass);
-            let mut numerics = alike.unwrap_or(lane).numerics.clone();
+            let mut numerics = alike.unwrap_or(lane).numerics.apart();
             numerics.enter_epoch(plan.epoch);
             numerics
         });
@@ -222,6 +223,11 @@ impl Session {
     /// Whether the run stands between two groups: before [`Advance::Began`], after [`Advance::Updated`].
     pub fn at_group_boundary(&self) -> bool {
         self.group.is_none()
+    }
+
+    /// Whether the budget is reached, so that the next [`Self::advance`] says [`Advance::Finished`].
+    pub fn is_finished(&self) -> bool {
+        self.at_group_boundary() && self.reached() >= self.budget.amount
     }
 
     /// The microbatch that the next [`Self::advance`] works on, its place in the group's plan; `None` where it will do something else.
@@ -333,7 +339,7 @@ impl Session {
     }
 
     fn begin(&mut self) -> Result<Advance, Fault> {
-        if self.reached() >= self.budget.amount {
+        if self.is_finished() {
             return Ok(Advance::Finished);
         }
         // Some budgets would never be reached.

@@ -1,0 +1,175 @@
+//! Working a list off, on whichever device the parameters are on. Plugged into burn as a backend extension, so that tensors go in and
+//! come out; the graph of burn's autodiff has no part in it, since the list has its own backward.
+#![expect(clippy::too_many_arguments, reason = "a backend extension takes tensors one by one")]
+
+use burn::{
+    backend::{
+        Backend, Dispatch, backend_extension,
+        tensor::{FloatTensor, IntTensor},
+    },
+    tensor::Tensor,
+};
+
+use super::{Kept, Style, Tape, Workspace};
+use crate::{
+    batch::TokenWeights,
+    engine::{Device, microbatch::Microbatch, model::Network},
+};
+
+/// A forward that was worked off, and waits for its backward.
+pub struct Recorded {
+    parameters: Tensor<1>,
+    batch: Batch,
+    tape: Tape,
+    totals: Tensor<1>,
+    weighted: bool,
+}
+
+/// What a list reads beside parameters: one entry a position.
+#[derive(Clone)]
+struct Batch {
+    tokens: Tensor<2, burn::tensor::Int>,
+    labels: Tensor<1, burn::tensor::Int>,
+    scored: Tensor<1>,
+    weights: Tensor<1>,
+}
+
+/// How lists are written for `device`; `None` where nothing works them off.
+fn style_of(device: &Device) -> Option<Style> {
+    #[cfg(feature = "cpu")]
+    if device.clone().without_autodiff() == Device::flex() {
+        return Some(Style {
+            kept: Kept::Probabilities,
+            weights_at_end: false,
+        });
+    }
+    #[cfg(feature = "gpu")]
+    if super::gpu::runs_on(device) {
+        return Some(Style {
+            kept: Kept::LogSumExp,
+            weights_at_end: true,
+        });
+    }
+    let _ = device;
+    None
+}
+
+impl Recorded {
+    /// The forward of `microbatch` at `parameters`; `None` where network or device has no list.
+    pub fn forward(
+        network: &Network,
+        parameters: &Tensor<1>,
+        microbatch: &Microbatch,
+        weights: TokenWeights,
+        workspace: &Workspace,
+    ) -> Option<Self> {
+        let style = style_of(&parameters.device())?;
+        let [rows, columns] = microbatch.inputs.tokens.dims();
+        let program = workspace.program(network, rows, columns, style)?;
+        #[cfg(feature = "gpu")]
+        if style.weights_at_end && !super::gpu::holds(&program) {
+            return None;
+        }
+        let tape = workspace.tape(program);
+        let batch = Batch {
+            tokens: microbatch.inputs.tokens.clone(),
+            labels: microbatch.targets.labels.clone(),
+            scored: microbatch.targets.scored.clone(),
+            weights: microbatch.weights(weights),
+        };
+        let weighted = weights != TokenWeights::Uniform;
+        let totals = {
+            let Batch {
+                tokens,
+                labels,
+                scored,
+                weights,
+            } = batch.clone();
+            Tensor::from_dispatch(Dispatch::program_forward(
+                parameters.clone().into_dispatch(),
+                tokens.into_dispatch(),
+                labels.into_dispatch(),
+                scored.into_dispatch(),
+                weights.into_dispatch(),
+                weighted,
+                tape.clone(),
+            ))
+        };
+        Some(Self {
+            parameters: parameters.clone(),
+            batch,
+            tape,
+            totals,
+            weighted,
+        })
+    }
+
+    /// `[S, count of scored positions]`.
+    pub fn loss_sum(&self) -> Tensor<1> {
+        if self.weighted {
+            self.totals.clone().narrow(0, 2, 2)
+        } else {
+            self.totals.clone()
+        }
+    }
+
+    /// `[weighted loss sum, count of scored positions]`.
+    pub fn weighted_sum(&self) -> Tensor<1> {
+        if self.weighted {
+            self.totals.clone().narrow(0, 0, 2)
+        } else {
+            self.totals.clone()
+        }
+    }
+
+    /// `into + factor x gradient of the weighted loss sum`; without `into`, that product alone.
+    pub fn backward(self, into: Option<Tensor<1>>, factor: f64) -> Tensor<1> {
+        let Batch {
+            tokens,
+            labels,
+            weights,
+            ..
+        } = self.batch;
+        let adds = into.is_some();
+        // Without a sum to add to, its place is taken by what has the right size.
+        let into = into.unwrap_or_else(|| self.parameters.clone());
+        Tensor::from_dispatch(Dispatch::program_backward(
+            self.parameters.into_dispatch(),
+            tokens.into_dispatch(),
+            labels.into_dispatch(),
+            weights.into_dispatch(),
+            into.into_dispatch(),
+            adds,
+            factor,
+            self.tape,
+        ))
+    }
+}
+
+/// On any device that works lists off.
+#[backend_extension(Flex: cfg(feature = "cpu"), Cube: cfg(feature = "gpu"))]
+pub trait Programs: Backend {
+    /// `[sum of weight x loss, count of scored positions]`; if `weighted`, then also `[sum of loss over scored positions, the same count]`.
+    fn program_forward(
+        parameters: FloatTensor<Self>,
+        tokens: IntTensor<Self>,
+        labels: IntTensor<Self>,
+        scored: FloatTensor<Self>,
+        weights: FloatTensor<Self>,
+        weighted: bool,
+        tape: Tape,
+    ) -> FloatTensor<Self>;
+
+    /// `factor x gradient of sum of weight x loss`, flat, after the forward of the same tape; plus `into` if `adds`, which otherwise is not
+    /// read.
+    fn program_backward(
+        parameters: FloatTensor<Self>,
+        tokens: IntTensor<Self>,
+        labels: IntTensor<Self>,
+        weights: FloatTensor<Self>,
+        into: FloatTensor<Self>,
+        adds: bool,
+        factor: f64,
+        tape: Tape,
+    ) -> FloatTensor<Self>;
+}
