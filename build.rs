@@ -21,6 +21,18 @@ mod locales {
         parse_locales,
     };
 
+    /// How the generated texts ask for the form that a count takes, and whom they ask instead; see src/ui/plurals.rs.
+    const PLURALS: [(&str, &str); 2] = [
+        (
+            "l_i18n_crate :: __private :: get_plural_rules (* _locale",
+            "crate :: ui :: plurals :: rules (* _locale",
+        ),
+        (
+            "Into < l_i18n_crate :: reexports :: icu :: plurals :: PluralOperands >",
+            "crate :: ui :: plurals :: Count",
+        ),
+    ];
+
     /// The generated module keeps to its own style.
     const ATTRIBUTES: &str = "#![allow(missing_docs, unreachable_pub, unused, unused_lifetimes, clippy::all, clippy::pedantic, clippy::expect_used)]";
 
@@ -37,9 +49,16 @@ mod locales {
             println!("cargo::warning={warning}");
         }
         let code = gen_code(&locales, None, false, Some(&ATTRIBUTES.parse()?), false)?;
+        let mut code = code.to_string();
+        for (asks, answers) in PLURALS {
+            if !code.contains(asks) {
+                return Err(format!("the generated module does not say `{asks}`").into());
+            }
+            code = code.replace(asks, answers);
+        }
         let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join("i18n");
         fs::create_dir_all(&out)?;
-        fs::write(out.join("mod.rs"), code.to_string())?;
+        fs::write(out.join("mod.rs"), code)?;
         Ok(())
     }
 }

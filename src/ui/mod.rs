@@ -12,6 +12,7 @@ pub mod format;
 mod frames;
 pub mod panels;
 pub mod parts;
+pub mod plurals;
 pub mod refusals;
 mod remember;
 pub mod store;

@@ -1,10 +1,11 @@
-//! The page's components, in a browser: `wasm-pack test --headless --chrome --features ui --test web_ui`.
+//! The page's components, in a browser: `cargo test --profile page --target wasm32-unknown-unknown --features ui --test web_ui`.
 #![cfg(all(target_arch = "wasm32", feature = "ui"))]
 #![allow(clippy::unwrap_used, reason = "what is not there fails its test at once")]
 
 mod form;
 mod harness;
 mod lanes;
+mod plurals;
 mod results;
 mod tools;
 

@@ -13,6 +13,8 @@ const INPUTS: &[&str] = &[
     "src",
     "web",
     "shaders",
+    "kernels/src",
+    "kernels/Cargo.toml",
     "xtask/src",
     "build.rs",
     "Cargo.toml",
@@ -88,6 +90,18 @@ mod tests {
         let two = hash();
         assert!(empty != one && one != two);
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn crates_that_are_linked_are_inputs() {
+        let manifest = fs::read_to_string(crate::root().join("Cargo.toml")).unwrap();
+        let dependencies = manifest.lines().filter(|line| line.contains("{ path = \""));
+        let folders: Vec<&str> = dependencies.filter_map(|line| line.split('"').nth(1)).collect();
+        assert!(!folders.is_empty());
+        for folder in folders {
+            let source = format!("{folder}/src");
+            assert!(INPUTS.contains(&source.as_str()), "{source}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     protocol::GroupRow,
     ui::{
         format,
-        parts::lane_mark::LaneMark,
+        parts::{each_lane::each_lane, lane_mark::LaneMark},
         store::use_store,
         text::{td_string, tr},
         turns::Turn,
@@ -102,33 +102,30 @@ fn Derivations() -> impl IntoView {
     let store = use_store();
     view! {
         <dl class="derivations">
-            <For
-                each=move || store.lanes.get().into_iter().enumerate()
-                key=|lane| *lane
-                children=move |(lane, rule)| {
-                    let written = Memo::new(move |_| {
-                        store.last(Turn::Sums, |recording, row| {
-                            let one = row.lanes.get(lane)?;
-                            Some(derivation(rule, &row.plan, one, scale(recording, one)))
-                        })
-                    });
-                    view! {
-                        <div>
-                            <dt>
-                                <LaneMark lane=lane />
-                                <span>{move || names::lane(store.locale.get(), rule)}</span>
-                            </dt>
-                            <dd>
-                                {move || match written.get().flatten() {
-                                    None => "–".to_owned(),
-                                    Some(Err(why)) => names::no_weight(store.locale.get(), why).to_owned(),
-                                    Some(Ok(written)) => written,
-                                }}
-                            </dd>
-                        </div>
-                    }
+            {each_lane(store, move |lane, rule| {
+                let written = Memo::new(move |_| {
+                    store.last(Turn::Sums, |recording, row| {
+                        let one = row.lanes.get(lane)?;
+                        Some(derivation(rule, &row.plan, one, scale(recording, one)))
+                    })
+                });
+                view! {
+                    <div>
+                        <dt>
+                            <LaneMark lane=lane />
+                            <span>{move || names::lane(store.locale.get(), rule)}</span>
+                        </dt>
+                        <dd>
+                            {move || match written.get().flatten() {
+                                None => "–".to_owned(),
+                                Some(Err(why)) => names::no_weight(store.locale.get(), why).to_owned(),
+                                Some(Ok(written)) => written,
+                            }}
+                        </dd>
+                    </div>
                 }
-            />
+                    .into_any()
+            })}
         </dl>
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     protocol::{GroupRow, LaneRow, Outcome},
     ui::{
         format,
-        parts::lane_mark::LaneMark,
+        parts::{each_lane::each_lane, lane_mark::LaneMark},
         store::use_store,
         text::{td_string, tr},
         turns::Turn,
@@ -24,11 +24,7 @@ pub fn LaneCards() -> impl IntoView {
     view! {
         <section class="cards" aria-labelledby="cards-title">
             <h2 id="cards-title" class="sr-only">{tr!(store, card.group_loss)}</h2>
-            <For
-                each=move || store.lanes.get().into_iter().enumerate()
-                key=|lane| *lane
-                children=|(lane, rule)| view! { <LaneCard lane=lane rule=rule /> }
-            />
+            {each_lane(store, |lane, rule| view! { <LaneCard lane=lane rule=rule /> }.into_any())}
         </section>
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     setup::named::Named,
     ui::{
         charts::{ChartLane, ChartWords, Feed, LineChart, Version},
-        parts::lane_mark::LaneMark,
+        parts::{each_lane::each_lane, lane_mark::LaneMark},
         store::{Store, use_store},
         text::{Locale, td_string, tr},
         turns::Turn,
@@ -205,23 +205,20 @@ fn Legend() -> impl IntoView {
     view! {
         <fieldset class="legend">
             <legend class="sr-only">{tr!(store, chart.legend)}</legend>
-            <For
-                each=move || store.lanes.get().into_iter().enumerate()
-                key=|lane| *lane
-                children=move |(lane, rule)| {
-                    view! {
-                        <label>
-                            <input
-                                type="checkbox"
-                                prop:checked=move || hidden.with(|hidden| !hidden.contains(&lane))
-                                on:change=move |_| store.dispatch(Msg::ToggleLane(lane))
-                            />
-                            <LaneMark lane=lane />
-                            <span>{move || names::lane(store.locale.get(), rule)}</span>
-                        </label>
-                    }
+            {each_lane(store, move |lane, rule| {
+                view! {
+                    <label>
+                        <input
+                            type="checkbox"
+                            prop:checked=move || hidden.with(|hidden| !hidden.contains(&lane))
+                            on:change=move |_| store.dispatch(Msg::ToggleLane(lane))
+                        />
+                        <LaneMark lane=lane />
+                        <span>{move || names::lane(store.locale.get(), rule)}</span>
+                    </label>
                 }
-            />
+                    .into_any()
+            })}
         </fieldset>
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     lab::Progress,
     ui::{
         format,
+        parts::each_lane::each_lane,
         store::use_store,
         text::{Locale, td_string, tr},
         turns::Turn,
@@ -71,17 +72,14 @@ pub fn GroupGrid() -> impl IntoView {
                 <label class="pick">
                     <span>{tr!(store, grid.lane)}</span>
                     <select on:change=move |event| lane.set(event_target_value(&event).parse().unwrap_or(0))>
-                        <For
-                            each=move || store.lanes.get().into_iter().enumerate()
-                            key=|lane| *lane
-                            children=move |(at, rule)| {
-                                view! {
-                                    <option value=at.to_string() selected=move || lane.get() == at>
-                                        {move || format!("{} · {}", at + 1, names::lane(store.locale.get(), rule))}
-                                    </option>
-                                }
+                        {each_lane(store, move |at, rule| {
+                            view! {
+                                <option value=at.to_string() selected=move || lane.get() == at>
+                                    {move || format!("{} · {}", at + 1, names::lane(store.locale.get(), rule))}
+                                </option>
                             }
-                        />
+                                .into_any()
+                        })}
                     </select>
                 </label>
             </header>
