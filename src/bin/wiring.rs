@@ -9,7 +9,8 @@ use microbatch_lab::{
     data,
     engine::{self, Device, Session, WarmUp},
     protocol::{
-        DeviceReport, Fault, FitReport, FitTry, Found, PreflightReport, Preparation, ProbeReport, RunFacts, SelfCheck,
+        DeviceReport, Fault, FitReport, FitTry, Fixture, Found, PreflightReport, Preparation, ProbeReport, RunFacts,
+        SelfCheck,
     },
     setup::Setup,
 };
@@ -70,6 +71,17 @@ impl Workshop for OnDevice {
         Ok(OnSession(Session::new(device, setup, corpus)?))
     }
 
+    async fn load_fixture(&mut self, fixture: Fixture, say: &dyn Fn(Preparation)) -> Result<OnSession, Fault> {
+        let device = self.device()?;
+        if self.compiles {
+            let mut warm_up = WarmUp::of(Session::of_fixture(device, fixture.clone())?);
+            while let Some(progress) = warm_up.step().await? {
+                say(progress);
+            }
+        }
+        Ok(OnSession(Session::of_fixture(device, fixture)?))
+    }
+
     async fn preflight(
         &mut self,
         setup: &Setup,
@@ -101,6 +113,10 @@ impl Trainer for OnSession {
 
     fn at_group_boundary(&self) -> bool {
         self.0.at_group_boundary()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.0.is_finished()
     }
 
     fn next_cell(&self) -> Option<u32> {

@@ -5,7 +5,7 @@
 
 #[cfg(feature = "ui")]
 pub mod adapter;
-#[cfg(feature = "ui")]
+#[cfg(any(feature = "ui", feature = "bench"))]
 pub mod client;
 #[cfg(feature = "worker")]
 pub mod host;
@@ -18,4 +18,6 @@ pub mod trainer;
 pub mod wire;
 
 #[cfg(feature = "ui")]
-pub use {adapter::choose, client::Client};
+pub use adapter::choose;
+#[cfg(any(feature = "ui", feature = "bench"))]
+pub use client::Client;

@@ -93,10 +93,11 @@ impl<'a, W: World> Breath<'a, W> {
 
 /// Whoever turns to a run does not wait for a check or a fit.
 fn ends_work(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Stop | Command::Load { .. } | Command::Run(_) | Command::Pause(_) | Command::Step(..)
-    )
+    loads(command)
+        || matches!(
+            command,
+            Command::Stop | Command::Run(_) | Command::Pause(_) | Command::Step(..)
+        )
 }
 
 enum Device {
@@ -112,8 +113,7 @@ impl<W: Workshop> Pilot<W> {
             let Some(command) = self.next_command(world) else {
                 return;
             };
-            let replaced = |later: &Command| matches!(later, Command::Load { .. });
-            if matches!(command, Command::Load { .. }) && self.inbox.borrow().iter().any(replaced) {
+            if loads(&command) && self.inbox.borrow().iter().any(loads) {
                 continue;
             }
             self.obey(world, command).await;
@@ -131,12 +131,16 @@ impl<W: Workshop> Pilot<W> {
         match command {
             Command::Open => self.open(world).await,
             Command::Load { run, setup, own_text } => {
-                self.active = None;
-                self.outbox.forget_group();
-                self.newest = run;
-                if let Err(fault) = self.load(world, run, &setup, own_text.as_deref()).await {
-                    self.fault(Some(run), fault);
-                }
+                self.load(world, run, async |workshop, say| {
+                    workshop.load(&setup, own_text.as_deref(), say).await
+                })
+                .await;
+            }
+            Command::LoadFixture { run, fixture } => {
+                self.load(world, run, async |workshop, say| {
+                    workshop.load_fixture(*fixture, say).await
+                })
+                .await;
             }
             Command::Run(run) => self.on_run(run, Active::run),
             Command::Pause(run) => self.on_run(run, Active::pause),
@@ -229,24 +233,33 @@ impl<W: Workshop> Pilot<W> {
         if check.passed() { Ok(()) } else { Err(refusal(&check)) }
     }
 
+    /// Replaces the run before by what `build` makes.
     async fn load(
         &mut self,
         world: &impl World,
         run: RunId,
-        setup: &Setup,
-        own_text: Option<&str>,
-    ) -> Result<(), Fault> {
-        self.usable()?;
+        build: impl AsyncFnOnce(&mut W, &dyn Fn(Preparation)) -> Result<W::Trainer, Fault>,
+    ) {
+        self.active = None;
+        self.outbox.forget_group();
+        self.newest = run;
         let say = |preparation| world.post(&[Event::Preparing(preparation)]);
-        say(Preparation::Building);
-        let trainer = self.workshop.load(setup, own_text, &say).await?;
-        let active = Active::new(run, trainer);
-        self.outbox.say(Event::Loaded {
-            run,
-            facts: active.facts(),
-        });
-        self.active = Some(active);
-        Ok(())
+        let built = match self.usable() {
+            Ok(()) => {
+                say(Preparation::Building);
+                build(&mut self.workshop, &say).await
+            }
+            Err(fault) => Err(fault),
+        };
+        match built {
+            Ok(trainer) => {
+                let active = Active::new(run, trainer);
+                let facts = active.facts();
+                self.outbox.say(Event::Loaded { run, facts });
+                self.active = Some(active);
+            }
+            Err(fault) => self.fault(Some(run), fault),
+        }
     }
 
     /// Does what one turn of the event loop has room for; says how long to wait before the next.
@@ -285,6 +298,10 @@ impl<W: Workshop> Pilot<W> {
             world.post(&events);
         }
     }
+}
+
+fn loads(command: &Command) -> bool {
+    matches!(command, Command::Load { .. } | Command::LoadFixture { .. })
 }
 
 fn refusal(check: &SelfCheck) -> Fault {

@@ -71,7 +71,7 @@ impl<T: Trainer> Active<T> {
 
     /// Whether each microbatch is shown.
     pub(super) fn watched(&self) -> bool {
-        self.pause_ms > 0 || matches!(self.mode, Mode::Stepping(_))
+        self.pause_ms > 0 || matches!(self.mode, Mode::Stepping(StepBy::Microbatch | StepBy::Update))
     }
 
     pub(super) fn run(&mut self, outbox: &mut Outbox) {
@@ -169,15 +169,21 @@ impl<T: Trainer> Active<T> {
         let between = between_groups || (self.cell == Cell::None && self.trainer.next_cell().is_some());
         match self.mode {
             Mode::Pausing if self.pause_ms > 0 => between,
-            Mode::Pausing | Mode::Stepping(StepBy::Update) => between_groups,
+            Mode::Pausing | Mode::Stepping(StepBy::Update | StepBy::UpdateAtFullSpeed) => between_groups,
             Mode::Stepping(StepBy::Microbatch) => between,
             Mode::Standing | Mode::Running | Mode::Finished => false,
         }
     }
 
+    /// After the last update a run does not wait to be told to go on: it is finished.
     fn stand(&mut self, outbox: &mut Outbox) {
-        self.mode = Mode::Standing;
-        self.say(RunState::Paused, outbox);
+        let (mode, state) = if self.trainer.is_finished() {
+            (Mode::Finished, RunState::Finished)
+        } else {
+            (Mode::Standing, RunState::Paused)
+        };
+        self.mode = mode;
+        self.say(state, outbox);
     }
 
     fn say(&self, state: RunState, outbox: &mut Outbox) {

@@ -1,8 +1,8 @@
 //! What the worker's loop needs of the engine. The binaries say how the engine does it; tests have their own.
 
 use crate::protocol::{
-    DeviceReport, Fault, FitReport, FitTry, GroupRow, MicrobatchRow, PreflightReport, Preparation, ProbeReport,
-    RunFacts, SelfCheck,
+    DeviceReport, Fault, FitReport, FitTry, Fixture, GroupRow, MicrobatchRow, PreflightReport, Preparation,
+    ProbeReport, RunFacts, SelfCheck,
 };
 use crate::{batch::GroupPlan, setup::Setup};
 
@@ -27,6 +27,9 @@ pub trait Trainer {
 
     /// Whether the run stands between two groups.
     fn at_group_boundary(&self) -> bool;
+
+    /// Whether the budget is reached, so that the next advance says [`Advance::Finished`].
+    fn is_finished(&self) -> bool;
 
     /// The microbatch that the next advance works on, its place in the group's plan; `None` where it will do something else.
     fn next_cell(&self) -> Option<u32>;
@@ -57,6 +60,9 @@ pub trait Workshop {
         own_text: Option<&str>,
         say: &dyn Fn(Preparation),
     ) -> Result<Self::Trainer, Fault>;
+
+    /// The same for a run that is given.
+    async fn load_fixture(&mut self, fixture: Fixture, say: &dyn Fn(Preparation)) -> Result<Self::Trainer, Fault>;
 
     /// A few updates of a small controlled set, checked; `go_on` is asked between two small things, and ends it with [`Fault::Stopped`].
     async fn preflight(

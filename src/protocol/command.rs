@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RunId;
+use super::{Fixture, RunId};
 use crate::setup::Setup;
 
 /// One request. The worker acts on it between two microbatches. A check or a fit ends where a run is loaded, told to go or to pause, or
@@ -19,6 +19,13 @@ pub enum Command {
         setup: Box<Setup>,
         /// The text of the person's own file, where `setup.data` asks for one.
         own_text: Option<String>,
+    },
+    /// The same for a run that is given.
+    LoadFixture {
+        /// Its number.
+        run: RunId,
+        /// The run.
+        fixture: Box<Fixture>,
     },
     /// Train until the budget, a pause or a fault.
     Run(RunId),
@@ -61,6 +68,8 @@ pub enum Command {
 pub enum StepBy {
     Microbatch,
     Update,
+    /// One update as fast as in a run, with none of its microbatches shown.
+    UpdateAtFullSpeed,
 }
 
 /// Which device the person wants.

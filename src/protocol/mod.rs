@@ -8,6 +8,7 @@ pub mod device;
 pub mod event;
 pub mod fault;
 mod fit;
+mod fixture;
 pub mod journal;
 mod memory;
 mod preflight;
@@ -19,6 +20,7 @@ pub use device::{AdapterFacts, AdapterInfo, ChoiceReason, Chosen, DeviceKind, De
 pub use event::{Event, Preparation, RunFacts, RunState};
 pub use fault::Fault;
 pub use fit::{FitReport, FitTry, FittingSplit};
+pub use fixture::Fixture;
 pub use memory::{MemoryRow, MemorySource, Phase, PhaseBytes};
 pub use preflight::{CheckKind, PreflightCheck, PreflightReport};
 pub use probe::{ProbeReport, ProbeRow};
@@ -30,7 +32,7 @@ pub use row::{
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes its shape; page and worker of different versions refuse each other with a clear fault.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// One loaded experiment. Ordered: a later run has a larger number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

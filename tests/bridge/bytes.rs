@@ -10,7 +10,10 @@ use microbatch_lab::{
     setup::{Draft, Key, Setup, parse::parse},
 };
 
-use super::{RUN, worker::load};
+use super::{
+    RUN,
+    worker::{load, load_fixture},
+};
 
 fn arrives(command: &Command) {
     let bytes = wire::encode_command(command).expect("bytes");
@@ -82,6 +85,7 @@ fn the_whole_recipe_arrives() {
         own_text,
         limit: u64::MAX,
     });
+    arrives(&load_fixture(1));
     arrives(&Command::Probe(RUN));
     arrives(&Command::Stop);
 }

@@ -7,7 +7,7 @@ use microbatch_lab::protocol::{
 
 use super::{
     RUN, cells, ended, states,
-    worker::{Trial, load},
+    worker::{Trial, load, load_fixture},
 };
 
 #[test]
@@ -94,6 +94,39 @@ fn a_paused_run_says_so_again_and_goes_on_where_it_stood() {
     let events = trial.run(script).events();
     assert_eq!(states(&events), [Paused, Running, Paused, Running, Finished, Finished]);
     assert_eq!(ended(&events), [0, 1, 2]);
+}
+
+#[test]
+fn the_step_that_reaches_the_budget_finishes_the_run() {
+    use RunState::{Finished, Paused, Running};
+    let trial = Trial {
+        groups: 2,
+        ..Trial::default()
+    };
+    let script = [
+        (0, Command::Open),
+        (1, load(1)),
+        (2, Command::Step(RUN, StepBy::Update)),
+        (100, Command::Step(RUN, StepBy::Update)),
+    ];
+    let events = trial.run(script).events();
+    assert_eq!(states(&events), [Running, Paused, Running, Finished]);
+    assert_eq!(ended(&events), [0, 1]);
+}
+
+#[test]
+fn a_step_at_full_speed_does_one_update_and_shows_no_microbatch() {
+    use RunState::{Paused, Running};
+    let script = [
+        (0, Command::Open),
+        (1, load_fixture(1)),
+        (2, Command::Step(RUN, StepBy::UpdateAtFullSpeed)),
+        (100, Command::Step(RUN, StepBy::UpdateAtFullSpeed)),
+    ];
+    let events = Trial::default().run(script).events();
+    assert_eq!(ended(&events), [0, 1]);
+    assert_eq!(cells(&events), []);
+    assert_eq!(states(&events), [Running, Paused, Running, Paused]);
 }
 
 #[test]

@@ -53,6 +53,7 @@ fn in_words(effect: &Effect) -> String {
     match effect {
         Effect::Send(Command::Open) => "open".to_owned(),
         Effect::Send(Command::Load { run, .. }) => format!("load {}", run.0),
+        Effect::Send(Command::LoadFixture { run, .. }) => format!("load fixture {}", run.0),
         Effect::Send(Command::Run(run)) => format!("run {}", run.0),
         Effect::Send(Command::Pause(run)) => format!("pause {}", run.0),
         Effect::Send(Command::Step(run, by)) => format!("step {} {by:?}", run.0),

@@ -9,14 +9,14 @@ use std::{
 };
 
 use microbatch_lab::{
-    batch::{Counters, GroupLoss, GroupPlan},
+    batch::{Counters, Example, ExampleId, GroupLoss, GroupPlan, IGNORE_INDEX},
     bridge::{
         pilot::{World, serve},
         trainer::{Advance, Trainer, Workshop},
     },
     protocol::{
-        CellState, Command, DeviceReport, Event, Fault, FitReport, FitTry, GroupRow, LaneRow, MicrobatchRow, Outcome,
-        PreflightReport, Preparation, ProbeReport, ReplicaSpread, RunFacts, RunId, SelfCheck,
+        CellState, Command, DeviceReport, Event, Fault, FitReport, FitTry, Fixture, GroupRow, LaneRow, MicrobatchRow,
+        Outcome, PreflightReport, Preparation, ProbeReport, ReplicaSpread, RunFacts, RunId, SelfCheck,
     },
     setup::{Draft, Setup, parse::parse},
 };
@@ -28,6 +28,23 @@ pub(crate) fn load(run: u32) -> Command {
         run: RunId(run),
         setup: Box::new(setup),
         own_text: None,
+    }
+}
+
+/// A command that loads a run that is given.
+pub(crate) fn load_fixture(run: u32) -> Command {
+    Command::LoadFixture {
+        run: RunId(run),
+        fixture: Box::new(Fixture {
+            setup: parse(&Draft::default()).expect("the default draft"),
+            vocabulary: 3,
+            start: vec![0.5, -1.0e-30],
+            examples: vec![Example {
+                id: ExampleId(0),
+                tokens: vec![1, 2],
+                labels: vec![2, IGNORE_INDEX],
+            }],
+        }),
     }
 }
 
@@ -178,6 +195,19 @@ struct Bench {
     between_groups: Rc<Cell<bool>>,
 }
 
+impl Bench {
+    fn idle(&self) -> Idle {
+        let (trial, clock) = (self.trial.clone(), Rc::clone(&self.clock));
+        Idle {
+            trial,
+            clock,
+            between_groups: Rc::clone(&self.between_groups),
+            group: 0,
+            place: Place::Between,
+        }
+    }
+}
+
 impl Workshop for Bench {
     type Trainer = Idle;
 
@@ -200,14 +230,11 @@ impl Workshop for Bench {
     }
 
     async fn load(&mut self, _: &Setup, _: Option<&str>, _: &dyn Fn(Preparation)) -> Result<Idle, Fault> {
-        let (trial, clock) = (self.trial.clone(), Rc::clone(&self.clock));
-        Ok(Idle {
-            trial,
-            clock,
-            between_groups: Rc::clone(&self.between_groups),
-            group: 0,
-            place: Place::Between,
-        })
+        Ok(self.idle())
+    }
+
+    async fn load_fixture(&mut self, _: Fixture, _: &dyn Fn(Preparation)) -> Result<Idle, Fault> {
+        Ok(self.idle())
     }
 
     async fn preflight(
@@ -357,6 +384,10 @@ impl Trainer for Idle {
 
     fn at_group_boundary(&self) -> bool {
         self.place == Place::Between
+    }
+
+    fn is_finished(&self) -> bool {
+        self.at_group_boundary() && self.group >= self.trial.groups
     }
 
     fn next_cell(&self) -> Option<u32> {
