@@ -8,7 +8,7 @@ pub mod stage;
 
 pub use find::Name;
 pub use page::Page;
-pub use stage::story;
+pub use stage::{story, story_in};
 
 /// What went wrong, in words.
 pub type Trouble = Box<dyn std::error::Error + Send + Sync>;

@@ -1,10 +1,14 @@
 //! `cargo xtask test`: every check and test, the quick ones first, and the counts at the end.
 
-use std::time::{Duration, Instant};
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use crate::{
-    build,
+    bench, build, dist,
     shell::{self, Outcome, command, run_counting, seconds},
+    sizes,
 };
 
 /// Deny warnings without changing RUSTFLAGS, which would build everything anew.
@@ -13,6 +17,10 @@ const STRICT: &str = "-- -D warnings";
 enum Work {
     Command(String),
     Site,
+    Sizes,
+    BenchPage,
+    /// A command whose tests run in Chromium, whichever other browser is there.
+    InChromium(String),
 }
 
 struct Step {
@@ -22,8 +30,8 @@ struct Step {
 
 /// In the order of what they cost.
 ///
-/// Native ones share the dev profile. Browser tests run in the release profile with the features that trunk builds the site with, so
-/// that they find all dependencies built.
+/// Native ones share the dev profile. Browser tests run with the profile and the features that trunk builds the site with, so that they
+/// find all dependencies built.
 fn steps() -> Vec<Step> {
     let step = |name, line: String| Step {
         name,
@@ -39,6 +47,14 @@ fn steps() -> Vec<Step> {
         step("format", "cargo fmt --all --check".to_owned()),
         step("xtask-lints", format!("cargo clippy -p xtask --all-targets {STRICT}")),
         step("xtask-tests", "cargo test -p xtask --no-fail-fast".to_owned()),
+        step(
+            "kernels-lints",
+            format!("cargo clippy -p microbatch-kernels --all-targets {STRICT}"),
+        ),
+        step(
+            "kernels-tests",
+            "cargo test -p microbatch-kernels --no-fail-fast".to_owned(),
+        ),
         step("pure-lints", format!("cargo clippy --all-targets {STRICT}")),
         step("pure-tests", "cargo test --no-fail-fast".to_owned()),
         step(
@@ -48,16 +64,31 @@ fn steps() -> Vec<Step> {
         step("engine-tests", "cargo test --no-fail-fast --features engine".to_owned()),
         step(
             "page-lints",
-            format!("cargo clippy --target wasm32-unknown-unknown --bin app --features ui {STRICT}"),
+            format!("cargo clippy --target wasm32-unknown-unknown --bin app --bin bench --features ui,bench {STRICT}"),
         ),
         Step {
             name: "site",
             work: Work::Site,
         },
-        browser("browser-page", "ui", "web_ui"),
+        Step {
+            name: "sizes",
+            work: Work::Sizes,
+        },
+        // Not by wasm-pack, which builds all test files first: the page's profile links each of them as a whole.
+        Step {
+            name: "browser-page",
+            work: Work::InChromium(
+                "cargo test --no-fail-fast --profile page --target wasm32-unknown-unknown --features ui --test web_ui"
+                    .to_owned(),
+            ),
+        },
         browser("browser-cpu", "worker,cpu", "web_cpu"),
         browser("browser-gpu", "worker,gpu", "web_gpu"),
         step("stories-lints", format!("cargo clippy -p e2e --all-targets {STRICT}")),
+        Step {
+            name: "bench-page",
+            work: Work::BenchPage,
+        },
         step(
             "stories",
             "cargo test -p e2e --no-fail-fast -- --test-threads=1".to_owned(),
@@ -84,16 +115,37 @@ pub fn run_all(from: Option<&str>) -> Result<(), String> {
     for step in all.iter().skip(first) {
         let outcome = match &step.work {
             Work::Command(line) => run_counting(step.name, command(line)),
-            Work::Site => site(),
+            Work::InChromium(line) => run_counting(step.name, in_chromium(command(line))),
+            Work::Site => built(build::build_if_stale),
+            Work::Sizes => built(|| sizes::check(&dist())),
+            Work::BenchPage => built(bench::site::build),
         };
         results.push((step.name, outcome));
     }
     summarise(&results, start.elapsed())
 }
 
-fn site() -> Outcome {
+/// What runs wasm tests takes the first driver that it finds, of any browser, unless it is told.
+fn in_chromium(mut command: Command) -> Command {
+    for other in [
+        "GECKODRIVER",
+        "SAFARIDRIVER",
+        "GECKODRIVER_REMOTE",
+        "SAFARIDRIVER_REMOTE",
+    ] {
+        command.env_remove(other);
+    }
+    if std::env::var_os("CHROMEDRIVER").is_none()
+        && let Some(driver) = shell::where_is("chromedriver")
+    {
+        command.env("CHROMEDRIVER", driver);
+    }
+    command
+}
+
+fn built(build: impl FnOnce() -> Result<(), String>) -> Outcome {
     let start = Instant::now();
-    let result = build::build_if_stale();
+    let result = build();
     if let Err(message) = &result {
         eprintln!("{message}");
     }

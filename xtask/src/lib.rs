@@ -1,7 +1,8 @@
 //! What a fresh machine needs to build, check and serve Microbatch Lab.
 //!
-//! `cargo xtask serve | test | build | doctor`; `finish` is called by trunk after each build (see `Trunk.toml`).
+//! `cargo xtask serve | test | build | bench | doctor`; `finish` is called by trunk after each build (see `Trunk.toml`).
 
+pub mod bench;
 pub mod build;
 pub mod checks;
 pub mod doctor;

@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
-use xtask::{build, checks, doctor, finish, install, server, tools};
+use xtask::{bench, build, checks, doctor, finish, install, server, tools};
 
 const USAGE: &str = "\
 cargo xtask serve [--port N] [--no-build]   install what is missing, build, serve, print the URL
 cargo xtask test [--from STEP]              install what is missing, run every check and test, print the counts
 cargo xtask build                           install what is missing, build the site into dist/, report sizes
+cargo xtask bench [--peers DIR] [--runs N] [--quick] [--build | --no-build]
+                                            build (and stop there), measure beside peers and alone, report in target/bench/
 cargo xtask doctor                          say of each tool whether it is there, or how to mend it";
 
 fn main() -> ExitCode {
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
         ["test"] => test(None),
         ["test", "--from", step] => test(Some(step)),
         ["build"] => install::all(tools::FOR_SERVING).and_then(|()| build::build()),
+        ["bench", rest @ ..] => bench::Options::of(rest).and_then(|options| bench::run(&options)),
         ["doctor"] => doctor::report(),
         ["finish"] => finish::from_trunk(),
         [] | ["help" | "--help" | "-h"] => {

@@ -5,7 +5,10 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     path::{Component, Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        mpsc::{self, Receiver, Sender},
+    },
     time::Duration,
 };
 
@@ -26,7 +29,7 @@ pub fn serve_forever(folder: &Path, port: u16) -> Result<(), String> {
         println!("port {port} is taken by another program, using {taken}");
     }
     println!("==> Microbatch Lab: http://localhost:{taken}/   (Ctrl-C ends it)");
-    accept(&listener, folder);
+    accept(&listener, folder, None);
     Ok(())
 }
 
@@ -34,8 +37,17 @@ pub fn serve_forever(folder: &Path, port: u16) -> Result<(), String> {
 pub fn serve_in_background(folder: PathBuf) -> Result<u16, String> {
     let listener = bind(0)?;
     let port = listener.local_addr().map_err(|e| e.to_string())?.port();
-    std::thread::spawn(move || accept(&listener, &folder));
+    std::thread::spawn(move || accept(&listener, &folder, None));
     Ok(port)
+}
+
+/// The same, and hands on what pages tell it: the decoded query of every request for `/told`.
+pub fn serve_and_listen(folder: PathBuf) -> Result<(u16, Receiver<String>), String> {
+    let listener = bind(0)?;
+    let port = listener.local_addr().map_err(|e| e.to_string())?.port();
+    let (told, heard) = mpsc::channel();
+    std::thread::spawn(move || accept(&listener, &folder, Some(&told)));
+    Ok((port, heard))
 }
 
 fn bind(port: u16) -> Result<TcpListener, String> {
@@ -52,18 +64,18 @@ fn bind(port: u16) -> Result<TcpListener, String> {
     ))
 }
 
-fn accept(listener: &TcpListener, folder: &Path) {
+fn accept(listener: &TcpListener, folder: &Path, told: Option<&Sender<String>>) {
     let folder: Arc<Path> = Arc::from(folder);
     for stream in listener.incoming().flatten() {
-        let folder = Arc::clone(&folder);
+        let (folder, told) = (Arc::clone(&folder), told.cloned());
         std::thread::spawn(move || {
             // A browser that hangs up early is no fault of the server.
-            let _served = answer(stream, &folder);
+            let _served = answer(stream, &folder, told.as_ref());
         });
     }
 }
 
-fn answer(mut stream: TcpStream, folder: &Path) -> std::io::Result<()> {
+fn answer(mut stream: TcpStream, folder: &Path, told: Option<&Sender<String>>) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     let mut head = BufReader::new((&stream).take(REQUEST_LIMIT));
     let mut request = String::new();
@@ -84,6 +96,12 @@ fn answer(mut stream: TcpStream, folder: &Path) -> std::io::Result<()> {
             b"only GET and HEAD",
             true,
         );
+    }
+    let said = target.strip_prefix("/told?").and_then(percent_decoded);
+    if let (Some(told), Some(said)) = (told, said) {
+        // Nobody may listen any more, and then it is of no interest.
+        let _sent = told.send(said);
+        return respond(&mut stream, "204 No Content", "text/plain", "no-store", b"", false);
     }
     let found = file_for(folder, target).and_then(|path| Some((fs::read(&path).ok()?, path)));
     match found {
@@ -191,7 +209,7 @@ mod tests {
         path::Path,
     };
 
-    use super::{bind, cache_control, file_for, media_type, serve_in_background};
+    use super::{bind, cache_control, file_for, media_type, serve_and_listen, serve_in_background};
 
     fn ask(port: u16, request: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -232,6 +250,15 @@ mod tests {
             assert_eq!(file_for(&folder, escape), None, "{escape}");
         }
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_a_page_tells_is_heard() {
+        let (port, heard) = serve_and_listen(std::env::temp_dir()).unwrap();
+        assert!(ask(port, "GET /told?%7B%22a%22:1%7D HTTP/1.1").starts_with("HTTP/1.1 204"));
+        assert_eq!(heard.recv().unwrap(), "{\"a\":1}");
+        let deaf = serve_in_background(std::env::temp_dir()).unwrap();
+        assert!(ask(deaf, "GET /told?a HTTP/1.1").starts_with("HTTP/1.1 404"));
     }
 
     #[test]

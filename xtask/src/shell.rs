@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -130,8 +130,16 @@ pub fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
 
 /// Whether a program of this name is on the PATH.
 pub fn on_path(program: &str) -> bool {
+    where_is(program).is_some()
+}
+
+/// The file of a program on the PATH.
+pub fn where_is(program: &str) -> Option<PathBuf> {
     let file = format!("{program}{}", std::env::consts::EXE_SUFFIX);
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| is_file(&dir.join(&file))))
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(&file))
+        .find(|file| is_file(file))
 }
 
 fn is_file(path: &Path) -> bool {

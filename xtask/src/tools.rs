@@ -28,6 +28,15 @@ pub enum Tool {
 /// What `cargo xtask serve` and `build` need.
 pub const FOR_SERVING: &[Tool] = &[Tool::WasmTarget, Tool::Brotli, Tool::WasmBindgen, Tool::Trunk];
 
+/// What `cargo xtask bench` needs; what peers need is theirs.
+pub const FOR_BENCH: &[Tool] = &[
+    Tool::WasmTarget,
+    Tool::Brotli,
+    Tool::Chromium,
+    Tool::WasmBindgen,
+    Tool::Trunk,
+];
+
 /// What `cargo xtask test` needs.
 pub const FOR_TESTING: &[Tool] = &[
     Tool::WasmTarget,
@@ -117,6 +126,11 @@ impl Tool {
             Source::Cargo { version, .. } if !names_version(&line, &version) => State::Other(line),
             _ => State::Good(line),
         })
+    }
+
+    /// The name that it goes by here.
+    pub fn program(self) -> Option<&'static str> {
+        self.programs().iter().copied().find(|program| shell::on_path(program))
     }
 
     /// Names it goes by on different systems.
