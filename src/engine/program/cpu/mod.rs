@@ -191,7 +191,11 @@ impl Memory {
                     }
                 }
             }
-            _ => self.backward(op, reads),
+            // Named, so that a new operation is missed here and not passed over.
+            Op::LossBackward { .. }
+            | Op::AffineInput { .. }
+            | Op::LayerNormInput { .. }
+            | Op::AttentionBackward { .. } => self.backward(op, reads),
         }
     }
 }
