@@ -2,12 +2,12 @@
 
 use burn::tensor::{Tensor, TensorData};
 use microbatch_lab::{
-    batch::{TokenWeights, oracle::relative_l2},
+    batch::TokenWeights,
     engine::{Device, gradient::Forward, microbatch::Microbatch, model::Mode, readback::read},
     setup::Key,
 };
 
-use super::bench::Bench;
+use super::bench::{Bench, assert_near};
 
 /// Sizes that fill registers and sizes that do not, with more positions than one piece of a sum takes.
 const MODELS: &[&[(Key, &str)]] = &[
@@ -41,13 +41,6 @@ async fn values(tensor: &Tensor<1>) -> Vec<f64> {
     values.into_iter().map(f64::from).collect()
 }
 
-#[track_caller]
-fn assert_near(what: &str, ours: &[f64], expected: &[f64], tolerance: f64) {
-    assert_eq!(ours.len(), expected.len(), "{what}");
-    let error = relative_l2(ours, expected);
-    assert!(error <= tolerance, "{what}: relative L2 {error:e}");
-}
-
 /// Compares sums, gradients, and gradients added to others. The same memory serves one microbatch after another, whatever its size.
 pub(crate) async fn compare(device: &Device, tolerance: f64) {
     for changes in MODELS {
@@ -61,7 +54,7 @@ pub(crate) async fn compare(device: &Device, tolerance: f64) {
             let microbatch = Microbatch::new(device, bench.batch(0..rows));
             for weights in [TokenWeights::Uniform, TokenWeights::ExampleMean] {
                 let what = format!("{changes:?}, {rows} rows, {weights:?}");
-                let mut mode = numerics.mode(&bench.network, 0, &microbatch);
+                let mode = numerics.mode(&bench.network, 0, &microbatch);
                 let list = || Forward::new(&bench.network, &start, &microbatch, weights, &mut mode.clone());
                 assert!(list().has_list(), "{what}: autodiff against itself");
                 let graph = Forward::by_graph(&bench.network, &start, &microbatch, weights, &mut Mode::default());
@@ -86,7 +79,6 @@ pub(crate) async fn compare(device: &Device, tolerance: f64) {
                 let expected: Vec<f64> = kept.iter().zip(&expected).map(|(other, g)| other - 0.75 * g).collect();
                 assert_near(&format!("{what}, added"), &sum, &expected, tolerance);
                 assert_near(&format!("{what}, others"), &values(&others).await, &kept, 0.0);
-                let _ = &mut mode;
             }
         }
     }
