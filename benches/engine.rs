@@ -7,6 +7,7 @@ use divan::Bencher;
 use microbatch_lab::{
     data,
     engine::{Advance, Device, Session},
+    protocol::FullBatch,
     setup::{Draft, Key, parse::parse},
 };
 use pollster::block_on;
@@ -57,6 +58,6 @@ fn update_of_one_convention(bencher: Bencher) {
 #[divan::bench]
 fn probe_of_all_conventions(bencher: Bencher) {
     if let Some(session) = default_experiment() {
-        bencher.bench_local(|| block_on(session.probe()));
+        bencher.bench_local(|| block_on(session.probe(FullBatch::AsSum)));
     }
 }

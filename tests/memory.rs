@@ -20,7 +20,7 @@ mod short_run;
 use measured::{alone, group, groups};
 use microbatch_lab::{
     engine::{Advance, CountingAllocator, Device, Session, memory::allocator},
-    protocol::{Fault, MemoryRow, MemorySource, Phase, PhaseBytes},
+    protocol::{Fault, FullBatch, MemoryRow, MemorySource, Phase, PhaseBytes},
     setup::{Key, Setup},
 };
 use pollster::block_on;
@@ -258,9 +258,9 @@ fn a_probe_leaves_nothing_behind() {
         let mut session = session(&setup(&[(Key::Microbatch, "1"), (Key::Accumulation, "16")]));
         group(&mut session);
         // The libraries under the device keep what they make on first use.
-        block_on(session.probe()).unwrap();
+        block_on(session.probe(FullBatch::InOnePass)).unwrap();
         let before = allocator::in_use().unwrap();
-        block_on(session.probe()).unwrap();
+        block_on(session.probe(FullBatch::InOnePass)).unwrap();
         let after = allocator::in_use().unwrap();
         assert!(
             after.abs_diff(before) <= SLACK,

@@ -52,10 +52,12 @@ const STYLES: [Style; 2] = [
     Style {
         kept: Kept::Probabilities,
         weights_at_end: false,
+        weighs_rows: true,
     },
     Style {
         kept: Kept::LogSumExp,
         weights_at_end: true,
+        weighs_rows: false,
     },
 ];
 

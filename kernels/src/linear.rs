@@ -160,24 +160,28 @@ impl Share {
 /// Positions summed up at a time: a panel of them stays in the nearest cache.
 const PIECE: usize = 256;
 
-/// The gradient of the weight, `x^T @ d_y` as it lies, and of the bias, the sum of `d_y` over rows.
+/// Where a Linear layer's gradients go.
+pub struct Target<'a> {
+    /// How they are put there.
+    pub share: Share,
+    /// The weight's, as the weight lies.
+    pub weight: &'a mut [f32],
+    /// The bias's.
+    pub bias: Option<&'a mut [f32]>,
+}
+
+/// The gradient of the weight, `x^T @ d_y` as it lies, and of the bias, the sum of `d_y` over rows. Computed once, whatever the number of
+/// `targets`; `shape` is inputs, outputs and whether the weight lies [out][in].
 pub fn backward_weight(
     x: &[f32],
     d_y: &[f32],
-    weight: (usize, usize, bool),
-    share: Share,
-    d_weight: &mut [f32],
-    d_bias: Option<&mut [f32]>,
+    shape: (usize, usize, bool),
+    targets: &mut [Target],
     scratch: &mut Scratch,
 ) {
-    let (inputs, outputs, by_output) = weight;
+    let (inputs, outputs, by_output) = shape;
     let pieces = x.chunks(PIECE * inputs).zip(d_y.chunks(PIECE * outputs));
     for (piece, (x, d_y)) in pieces.enumerate() {
-        // What an earlier piece wrote stays in any case.
-        let share = Share {
-            adds: share.adds || piece > 0,
-            ..share
-        };
         // Rows of the product are those of the weight as it lies.
         let ((left, rows), (right, columns)) = if by_output {
             ((d_y, outputs), (x, inputs))
@@ -200,19 +204,29 @@ pub fn backward_weight(
             column: 1,
         };
         product(sizes, left, right, Terms::All, scratch, |row, column, tile| {
-            let edge = (rows, columns, columns);
-            for (r, sums) in (row..rows).zip(tile) {
-                for (c, &sum) in (column..columns).step_by(LANES).zip(sums) {
-                    let line = &mut d_weight[r * edge.2..][..columns];
-                    let value = share.of(load(line, c), sum);
-                    store(line, c, value);
+            for target in &mut *targets {
+                // What an earlier piece wrote stays in any case.
+                let share = Share {
+                    adds: target.share.adds || piece > 0,
+                    ..target.share
+                };
+                for (r, sums) in (row..rows).zip(tile) {
+                    for (c, &sum) in (column..columns).step_by(LANES).zip(sums) {
+                        let line = &mut target.weight[r * columns..][..columns];
+                        let value = share.of(load(line, c), sum);
+                        store(line, c, value);
+                    }
                 }
             }
         });
     }
-    if let Some(d_bias) = d_bias {
+    if targets.iter().any(|target| target.bias.is_some()) {
         sum_rows(d_y, outputs, &mut scratch.sums);
-        share.put(&scratch.sums, d_bias);
+    }
+    for target in targets {
+        if let Some(bias) = &mut target.bias {
+            target.share.put(&scratch.sums, bias);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use microbatch_kernels::{
     Scratch,
     attention::{self, Heads},
     embedding, layer_norm,
-    linear::{self, Share, Slope, Then, Weight},
+    linear::{self, Share, Slope, Target, Then, Weight},
     loss, optimizer,
 };
 
@@ -196,23 +196,27 @@ fn linear_backward() {
         };
         let d_bias: Vec<f64> = (0..outputs).map(|j| (0..rows).map(|i| d_y(i, j)).sum()).collect();
         for adds in [false, true] {
-            let (mut weight, mut bias) = (layer.weight.clone(), layer.bias.clone());
-            let share = Share { factor: 0.25, adds };
+            // Two targets of one product, each with a share of its own.
+            let factors = [0.25, -1.5];
+            let mut into = factors.map(|factor| (factor, layer.weight.clone(), layer.bias.clone()));
+            let mut targets: Vec<Target> = into
+                .iter_mut()
+                .map(|(factor, weight, bias)| Target {
+                    share: Share { factor: *factor, adds },
+                    weight,
+                    bias: Some(bias),
+                })
+                .collect();
             let shape = (inputs, outputs, layer.by_output);
-            linear::backward_weight(
-                &layer.x,
-                &layer.d_y,
-                shape,
-                share,
-                &mut weight,
-                Some(&mut bias),
-                &mut scratch,
-            );
+            linear::backward_weight(&layer.x, &layer.d_y, shape, &mut targets, &mut scratch);
             let old = |old: f32| if adds { wide(old) } else { 0.0 };
-            let exact = layer.weight.iter().enumerate().map(|(at, &w)| old(w) + 0.25 * lies(at));
-            close("d_weight", &weight, &exact.collect::<Vec<_>>());
-            let exact = layer.bias.iter().zip(&d_bias).map(|(&b, d)| old(b) + 0.25 * d);
-            close("d_bias", &bias, &exact.collect::<Vec<_>>());
+            for (factor, weight, bias) in &into {
+                let factor = wide(*factor);
+                let exact = layer.weight.iter().enumerate().map(|(at, &w)| old(w) + factor * lies(at));
+                close("d_weight", weight, &exact.collect::<Vec<_>>());
+                let exact = layer.bias.iter().zip(&d_bias).map(|(&b, d)| old(b) + factor * d);
+                close("d_bias", bias, &exact.collect::<Vec<_>>());
+            }
         }
     }
 }

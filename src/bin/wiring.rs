@@ -9,7 +9,7 @@ use microbatch_lab::{
     data,
     engine::{self, Device, Session, WarmUp},
     protocol::{
-        DeviceReport, Fault, FitReport, FitTry, Fixture, Found, PreflightReport, Preparation, ProbeReport, RunFacts,
+        DeviceReport, Fault, FitReport, FitTry, Fixture, FullBatch, Found, PreflightReport, Preparation, ProbeReport, RunFacts,
         SelfCheck,
     },
     setup::Setup,
@@ -131,7 +131,7 @@ impl Trainer for OnSession {
             engine::Advance::Finished => Advance::Finished,
         })
     }
-    async fn probe(&mut self) -> Result<ProbeReport, Fault> {
-        self.0.probe().await
+    async fn probe(&mut self, full_batch: FullBatch) -> Result<ProbeReport, Fault> {
+        self.0.probe(full_batch).await
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{outbox::Outbox, run::Active, trainer::Workshop};
 use crate::{
-    protocol::{Command, Event, Fault, FitReport, FitTry, PreflightReport, Preparation, RunId, SelfCheck, VERSION},
+    protocol::{Command, Event, Fault, FitReport, FitTry, FullBatch, PreflightReport, Preparation, RunId, SelfCheck, VERSION},
     setup::Setup,
 };
 
@@ -146,7 +146,7 @@ impl<W: Workshop> Pilot<W> {
             Command::Pause(run) => self.on_run(run, Active::pause),
             Command::Step(run, by) => self.on_run(run, |active, outbox| active.step(by, outbox)),
             Command::Pace { run, pause_ms } => self.on_run(run, |active, _| active.pause_ms = pause_ms),
-            Command::Probe(run) => self.probe(run).await,
+            Command::Probe { run, full_batch } => self.probe(run, full_batch).await,
             // Nothing is going on that it could stop.
             Command::Stop => {}
             Command::Preflight { setup, own_text } => {
@@ -199,11 +199,11 @@ impl<W: Workshop> Pilot<W> {
         }
     }
 
-    async fn probe(&mut self, run: RunId) {
+    async fn probe(&mut self, run: RunId, full_batch: FullBatch) {
         let Some(active) = self.active.as_mut().filter(|active| active.run == run) else {
             return self.on_run(run, |_, _| {});
         };
-        let report = active.probe().await;
+        let report = active.probe(full_batch).await;
         self.outbox.say(Event::Probed { run, report });
     }
 

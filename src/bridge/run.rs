@@ -4,7 +4,7 @@ use super::{
     outbox::Outbox,
     trainer::{Advance, Trainer},
 };
-use crate::protocol::{CellState, Event, Fault, MicrobatchRow, ProbeReport, RunFacts, RunId, RunState, StepBy};
+use crate::protocol::{CellState, Event, Fault, FullBatch, MicrobatchRow, ProbeReport, RunFacts, RunId, RunState, StepBy};
 
 /// What a run was told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +57,9 @@ impl<T: Trainer> Active<T> {
     }
 
     /// All conventions at this point; only where it is a boundary between groups.
-    pub(super) async fn probe(&mut self) -> Result<ProbeReport, Fault> {
+    pub(super) async fn probe(&mut self, full_batch: FullBatch) -> Result<ProbeReport, Fault> {
         if self.trainer.at_group_boundary() {
-            self.trainer.probe().await
+            self.trainer.probe(full_batch).await
         } else {
             Err(Fault::InsideGroup)
         }

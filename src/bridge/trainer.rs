@@ -1,7 +1,7 @@
 //! What the worker's loop needs of the engine. The binaries say how the engine does it; tests have their own.
 
 use crate::protocol::{
-    DeviceReport, Fault, FitReport, FitTry, Fixture, GroupRow, MicrobatchRow, PreflightReport, Preparation,
+    DeviceReport, Fault, FitReport, FitTry, Fixture, FullBatch, GroupRow, MicrobatchRow, PreflightReport, Preparation,
     ProbeReport, RunFacts, SelfCheck,
 };
 use crate::{batch::GroupPlan, setup::Setup};
@@ -38,7 +38,7 @@ pub trait Trainer {
     async fn advance(&mut self, watch: bool) -> Result<Advance, Fault>;
 
     /// All conventions on the next group, at the first lane's parameters. The run stays as it is.
-    async fn probe(&mut self) -> Result<ProbeReport, Fault>;
+    async fn probe(&mut self, full_batch: FullBatch) -> Result<ProbeReport, Fault>;
 }
 
 /// One device and the runs that are built on it.

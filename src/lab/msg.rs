@@ -6,7 +6,7 @@ use super::blueprint::{Language, Theme};
 use crate::{
     batch::Unit,
     data::DataError,
-    protocol::{Chosen, Command, DeviceChoice, Event, Fault, StepBy},
+    protocol::{Chosen, Command, DeviceChoice, Event, Fault, FullBatch, StepBy},
     setup::{Draft, Key, codec::LinkError},
 };
 
@@ -53,7 +53,7 @@ pub enum Msg {
     /// Slow motion: milliseconds after each microbatch; 0 for full speed.
     Pace(u32),
     /// Compute all conventions at the present point of the run.
-    Probe,
+    Probe(FullBatch),
     /// Check a few updates of the draft.
     Preflight,
     /// Find the largest m that fits into this many bytes.

@@ -3,7 +3,7 @@
 use super::{Lab, msg::Effect, ready, run};
 use crate::{
     data::DataError,
-    protocol::{Command, Fault, FitReport, FitTry, PreflightReport, ProbeReport},
+    protocol::{Command, Fault, FitReport, FitTry, FullBatch, PreflightReport, ProbeReport},
     setup::{Draft, Setup, parse::parse},
 };
 
@@ -82,12 +82,15 @@ impl Tools {
 }
 
 /// Asks for the probe. Nothing happens unless a run stands at a boundary.
-pub(super) fn probe(lab: &mut Lab) -> Vec<Effect> {
+pub(super) fn probe(lab: &mut Lab, full_batch: FullBatch) -> Vec<Effect> {
     if ready::probe(lab).is_err() {
         return Vec::new();
     }
     lab.tools.probe = Answer::Waiting;
-    vec![Effect::Send(Command::Probe(lab.machine.run))]
+    vec![Effect::Send(Command::Probe {
+        run: lab.machine.run,
+        full_batch,
+    })]
 }
 
 /// Asks for the check of the draft.

@@ -25,7 +25,7 @@ pub fn update(lab: &mut Lab, msg: Msg) -> Vec<Effect> {
         Msg::Pause => run::pause(lab),
         Msg::Reset => run::load(lab, None),
         Msg::Pace(pause_ms) => run::set_pace(lab, pause_ms),
-        Msg::Probe => tools::probe(lab),
+        Msg::Probe(full_batch) => tools::probe(lab, full_batch),
         Msg::Preflight => tools::preflight(lab),
         Msg::Fit(limit) => tools::fit(lab, limit),
         Msg::Stop => tools::stop(lab),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fixture, RunId};
+use super::{Fixture, FullBatch, RunId};
 use crate::setup::Setup;
 
 /// One request. The worker acts on it between two microbatches. A check or a fit ends where a run is loaded, told to go or to pause, or
@@ -41,7 +41,12 @@ pub enum Command {
         pause_ms: u32,
     },
     /// Compute all conventions on the next group, at the first lane's parameters. The run must stand at a group boundary.
-    Probe(RunId),
+    Probe {
+        /// The run.
+        run: RunId,
+        /// Where the full batch's gradient is to come from.
+        full_batch: FullBatch,
+    },
     /// A few updates of a small controlled set, checked. Leaves any loaded run as it is.
     Preflight {
         /// The experiment.

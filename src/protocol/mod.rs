@@ -23,7 +23,7 @@ pub use fit::{FitReport, FitTry, FittingSplit};
 pub use fixture::Fixture;
 pub use memory::{MemoryRow, MemorySource, Phase, PhaseBytes};
 pub use preflight::{CheckKind, PreflightCheck, PreflightReport};
-pub use probe::{ProbeReport, ProbeRow};
+pub use probe::{FullBatch, ProbeReport, ProbeRow};
 pub use row::{
     Apart, AttemptRow, BatchNormRow, CellState, GroupRow, LaneRow, MicrobatchRow, Outcome, ReplicaSpread, ScaleRow,
     Watched,
@@ -32,7 +32,7 @@ pub use row::{
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a message changes its shape; page and worker of different versions refuse each other with a clear fault.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// One loaded experiment. Ordered: a later run has a larger number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

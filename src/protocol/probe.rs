@@ -4,6 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::ConventionId;
 
+/// Where the full batch's gradient comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FullBatch {
+    /// The sum of the microbatches' gradients, which it is where rows do not see each other. Where they do (BatchNorm, masks of dropout
+    /// that depend on the split) it is computed in one pass whatever was asked for.
+    #[default]
+    AsSum,
+    /// One forward and backward over all examples of the group: as much arithmetic again as all microbatches.
+    InOnePass,
+}
+
 /// What one convention would do with the next group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeRow {
@@ -32,14 +43,17 @@ pub struct ProbeReport {
     pub applied_updates: u64,
     /// N of the group.
     pub supervised_tokens: u64,
+    /// How the full batch was computed.
+    pub full_batch: FullBatch,
     /// Norm of the full batch's gradient.
     pub full_batch_norm: f64,
     /// One entry a convention, in the table's order.
     pub rows: Vec<ProbeRow>,
     /// Relative L2 between the token-weighted gradient summed in the order of work and summed in reverse: what floats alone do.
     pub noise_floor: f64,
-    /// Backwards it took: one a microbatch, one of the full batch, and one more for those microbatches whose tokens do not all weigh the
-    /// same where a convention weighs tokens; one for each of these where a microbatch is not the sum of its rows (BatchNorm, dropout).
+    /// Backwards it took: one a microbatch, and one of the full batch if that was computed in one pass. Where a convention weighs tokens, and
+    /// those of some microbatches do not all weigh the same: none more where a device can weigh rows in the same backward, one for all
+    /// these microbatches where it cannot, and one for each of them where a microbatch is not the sum of its rows (BatchNorm, dropout).
     pub backwards: u64,
     /// Milliseconds it took.
     pub elapsed_ms: f64,

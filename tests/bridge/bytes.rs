@@ -5,7 +5,7 @@ use microbatch_lab::{
     bridge::wire,
     protocol::{
         CheckKind, Command, Event, Fault, FitReport, FitTry, FittingSplit, MemoryRow, MemorySource, Outcome, Phase,
-        PhaseBytes, PreflightCheck, PreflightReport, ProbeReport, ProbeRow, RunState,
+        PhaseBytes, PreflightCheck, PreflightReport, FullBatch, ProbeReport, ProbeRow, RunState,
     },
     setup::{Draft, Key, Setup, parse::parse},
 };
@@ -86,7 +86,7 @@ fn the_whole_recipe_arrives() {
         limit: u64::MAX,
     });
     arrives(&load_fixture(1));
-    arrives(&Command::Probe(RUN));
+    arrives(&Command::Probe { run: RUN, full_batch: FullBatch::AsSum });
     arrives(&Command::Stop);
 }
 
@@ -115,6 +115,7 @@ fn answers_arrive() {
         group: 3,
         applied_updates: 2,
         supervised_tokens: 100,
+        full_batch: FullBatch::AsSum,
         full_batch_norm: 0.25,
         rows: vec![row],
         noise_floor: 1e-8,

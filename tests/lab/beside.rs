@@ -11,7 +11,7 @@ use microbatch_lab::{
         written::{Written, journal_of},
     },
     protocol::{
-        AttemptRow, CellState, Event, Fault, GroupRow, MemoryRow, MemorySource, Outcome, Phase, PhaseBytes,
+        AttemptRow, CellState, Event, Fault, FullBatch, GroupRow, MemoryRow, MemorySource, Outcome, Phase, PhaseBytes,
         PreflightReport, ProbeReport, RunId, ScaleRow,
     },
     setup::Key,
@@ -28,6 +28,7 @@ fn report() -> ProbeReport {
         group: 1,
         applied_updates: 1,
         supervised_tokens: 4,
+        full_batch: FullBatch::AsSum,
         full_batch_norm: 1.0,
         rows: Vec::new(),
         noise_floor: 1e-7,
@@ -57,7 +58,7 @@ fn the_probe_waits_for_a_boundary_and_says_for_what() {
     for (transport, now) in cases {
         let lab = after(path_to(*transport)).lab;
         assert_eq!(ready::probe(&lab), *now, "{transport:?}");
-        let did = continued(lab, [Msg::Probe]);
+        let did = continued(lab, [Msg::Probe(FullBatch::AsSum)]);
         assert_eq!(did.asked.len(), usize::from(now.is_ok()), "{transport:?}");
         assert_eq!(did.lab.tools.probe == Answer::Waiting, now.is_ok(), "{transport:?}");
     }
@@ -71,14 +72,14 @@ fn the_probe_waits_for_a_boundary_and_says_for_what() {
     assert_eq!(ready::probe(&inside), Err(NotNow::InsideGroup));
     let ended = continued(inside, [groups(vec![told::group(0)])]).lab;
     assert_eq!(ready::probe(&ended), Ok(()));
-    let asked = continued(ended, [Msg::Probe]).lab;
+    let asked = continued(ended, [Msg::Probe(FullBatch::AsSum)]).lab;
     assert_eq!(ready::probe(&asked), Err(NotNow::Asked));
 }
 
 #[test]
 fn an_answer_about_a_replaced_run_is_not_waited_for() {
     let mut path = path_to(Transport::Paused);
-    path.push(Msg::Probe);
+    path.push(Msg::Probe(FullBatch::AsSum));
     let lab = after(path).lab;
     let answered = continued(lab.clone(), [probed(1)]).lab;
     assert_eq!(answered.tools.probe, Answer::Done(report()));

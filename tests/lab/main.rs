@@ -58,7 +58,7 @@ fn in_words(effect: &Effect) -> String {
         Effect::Send(Command::Pause(run)) => format!("pause {}", run.0),
         Effect::Send(Command::Step(run, by)) => format!("step {} {by:?}", run.0),
         Effect::Send(Command::Pace { run, pause_ms }) => format!("pace {} {pause_ms}", run.0),
-        Effect::Send(Command::Probe(run)) => format!("probe {}", run.0),
+        Effect::Send(Command::Probe { run, .. }) => format!("probe {}", run.0),
         Effect::Send(Command::Preflight { .. }) => "preflight".to_owned(),
         Effect::Send(Command::Fit { limit, .. }) => format!("fit {limit}"),
         Effect::Send(Command::Stop) => "stop".to_owned(),

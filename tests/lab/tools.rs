@@ -6,7 +6,7 @@ use microbatch_lab::{
     lab::{Answer, DeviceState, Lab, Msg, NotNow, OwnFile, Transport, ready},
     protocol::{
         CheckKind, DeviceChoice, DeviceKind, Event, Fault, FitReport, FitTry, FittingSplit, PreflightCheck,
-        PreflightReport, ProbeReport, ProbeRow, RunId, RunState,
+        PreflightReport, FullBatch, ProbeReport, ProbeRow, RunId, RunState,
     },
     setup::{Draft, Key},
 };
@@ -29,6 +29,7 @@ fn probed(run: u32, group: u64) -> Msg {
             group,
             applied_updates: group,
             supervised_tokens: 12,
+            full_batch: FullBatch::AsSum,
             full_batch_norm: 1.5,
             rows: vec![row],
             noise_floor: 1e-7,
@@ -90,7 +91,7 @@ fn asked(lab: Lab, msg: Msg) -> Vec<String> {
 #[test]
 fn a_probe_is_asked_only_of_a_run_that_stands_at_a_boundary() {
     for transport in ALL {
-        let did = continued(after(path_to(transport)).lab, [Msg::Probe]);
+        let did = continued(after(path_to(transport)).lab, [Msg::Probe(FullBatch::AsSum)]);
         let stands = matches!(transport, Transport::Paused | Transport::Finished);
         assert_eq!(
             did.asked,
@@ -127,14 +128,14 @@ fn checks_and_fits_are_asked_only_of_a_device_that_is_free() {
 
 #[test]
 fn answers_arrive_where_they_were_asked_for() {
-    let did = continued(after(path_to(Transport::Paused)).lab, [Msg::Probe, probed(1, 3)]);
+    let did = continued(after(path_to(Transport::Paused)).lab, [Msg::Probe(FullBatch::AsSum), probed(1, 3)]);
     assert!(matches!(&did.lab.tools.probe, Answer::Done(report) if report.group == 3 && report.rows.len() == 1));
 
     let refused = Msg::Worker(Event::Probed {
         run: RunId(1),
         report: Err(Fault::InsideGroup),
     });
-    let did = continued(did.lab, [Msg::Probe, refused]);
+    let did = continued(did.lab, [Msg::Probe(FullBatch::AsSum), refused]);
     assert_eq!(did.lab.tools.probe, Answer::Failed(Fault::InsideGroup));
     assert_eq!(did.lab.machine.transport, Transport::Paused, "the run goes on");
 
@@ -169,7 +170,7 @@ fn tries_are_shown_as_they_come_and_begin_anew_with_each_search() {
 
 #[test]
 fn what_is_waited_for_is_not_asked_twice() {
-    let did = continued(after(path_to(Transport::Paused)).lab, [Msg::Probe, Msg::Probe]);
+    let did = continued(after(path_to(Transport::Paused)).lab, [Msg::Probe(FullBatch::AsSum), Msg::Probe(FullBatch::AsSum)]);
     assert_eq!(did.asked, ["probe 1"]);
     let did = continued(
         after(usable()).lab,
@@ -181,7 +182,7 @@ fn what_is_waited_for_is_not_asked_twice() {
 fn waiting() -> After {
     continued(
         after(path_to(Transport::Finished)).lab,
-        [Msg::Probe, Msg::Preflight, Msg::Fit(2500)],
+        [Msg::Probe(FullBatch::AsSum), Msg::Preflight, Msg::Fit(2500)],
     )
 }
 
@@ -218,7 +219,7 @@ fn a_run_whose_worker_is_gone_cannot_be_probed() {
     let mut path = path_to(Transport::Finished);
     path.push(died());
     path.extend(usable());
-    let did = continued(after(path).lab, [Msg::Probe]);
+    let did = continued(after(path).lab, [Msg::Probe(FullBatch::AsSum)]);
     assert!(matches!(did.lab.machine.device, DeviceState::Usable(..)));
     assert_eq!(did.lab.machine.transport, Transport::Finished);
     assert_eq!(ready::probe(&did.lab), Err(NotNow::NoRun));
@@ -228,11 +229,11 @@ fn a_run_whose_worker_is_gone_cannot_be_probed() {
 
 #[test]
 fn a_probe_ends_with_the_run_it_was_about() {
-    let lab = continued(after(path_to(Transport::Paused)).lab, [Msg::Probe]).lab;
+    let lab = continued(after(path_to(Transport::Paused)).lab, [Msg::Probe(FullBatch::AsSum)]).lab;
     // Replaced: the answer comes too late, and the next run may be probed.
     let did = continued(lab.clone(), [Msg::Reset, loaded(2), probed(1, 3)]);
     assert_eq!(did.lab.tools.probe, Answer::None);
-    assert_eq!(asked(did.lab, Msg::Probe), ["probe 2"]);
+    assert_eq!(asked(did.lab, Msg::Probe(FullBatch::AsSum)), ["probe 2"]);
     // Failed: its fault is the answer.
     let did = continued(lab.clone(), [fault_of(Some(1), Fault::NoSuchRun)]);
     assert_eq!(did.lab.tools.probe, Answer::Failed(Fault::NoSuchRun));

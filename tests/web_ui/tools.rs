@@ -4,7 +4,7 @@ use microbatch_lab::{
     batch::{ConventionId, ExampleId},
     lab::{Lab, Msg, msg::Effect},
     protocol::{
-        AttemptRow, BatchNormRow, CheckKind, Command, Event, Fault, FitReport, FitTry, FittingSplit, GroupRow,
+        AttemptRow, BatchNormRow, CheckKind, Command, Event, Fault, FitReport, FitTry, FittingSplit, FullBatch, GroupRow,
         MemoryRow, MemorySource, Outcome, Phase, PhaseBytes, PreflightCheck, PreflightReport, ProbeReport, ProbeRow,
         ReplicaSpread, RunId, RunState, ScaleRow,
     },
@@ -97,6 +97,7 @@ fn three_conventions() -> ProbeReport {
         group: 1,
         applied_updates: 1,
         supervised_tokens: 2048,
+        full_batch: FullBatch::AsSum,
         full_batch_norm: 1.25,
         rows: vec![
             row(ConventionId::TokenWeighted, 1e-8, 3.5),
@@ -136,7 +137,7 @@ async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical
     settle().await;
     page.button(ASK).click();
     settle().await;
-    assert_eq!(asked(&page, |command| *command == Command::Probe(run)), 1);
+    assert_eq!(asked(&page, |command| *command == Command::Probe { run, full_batch: FullBatch::AsSum }), 1);
     assert!(disabled(&page, ASK));
     tell(
         &page,
@@ -176,7 +177,7 @@ async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical
     let second = cells.item(1).and_then(|cell| cell.text_content());
     assert_eq!(second.as_deref(), Some("apart"), "the verdict stands beside the name");
     assert!(!text_of(&page, "probe-title").contains("identical"));
-    page.store.dispatch(Msg::Probe);
+    page.store.dispatch(Msg::Probe(FullBatch::AsSum));
     tell(
         &page,
         Event::Probed {

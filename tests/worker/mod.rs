@@ -15,7 +15,7 @@ use microbatch_lab::{
         trainer::{Advance, Trainer, Workshop},
     },
     protocol::{
-        CellState, Command, DeviceReport, Event, Fault, FitReport, FitTry, Fixture, GroupRow, LaneRow, MicrobatchRow,
+        CellState, Command, DeviceReport, Event, Fault, FitReport, FitTry, Fixture, FullBatch, GroupRow, LaneRow, MicrobatchRow,
         Outcome, PreflightReport, Preparation, ProbeReport, ReplicaSpread, RunFacts, RunId, SelfCheck,
     },
     setup::{Draft, Setup, parse::parse},
@@ -369,11 +369,12 @@ impl Trainer for Idle {
         }
     }
 
-    async fn probe(&mut self) -> Result<ProbeReport, Fault> {
+    async fn probe(&mut self, full_batch: FullBatch) -> Result<ProbeReport, Fault> {
         Ok(ProbeReport {
             group: self.group,
             applied_updates: 0,
             supervised_tokens: 1,
+            full_batch,
             full_batch_norm: 1.0,
             rows: Vec::new(),
             noise_floor: 0.0,

@@ -2,7 +2,7 @@
 //! whoever hears it makes figures of them. What is compared is measured in turns, in workers side by side of which one works at a time.
 
 use microbatch_lab::{
-    protocol::{DeviceKind, Fault},
+    protocol::{DeviceKind, Fault, FullBatch},
     setup::{Draft, Key, Setup, parse::parse},
 };
 use serde_json::{Value, json};
@@ -63,12 +63,13 @@ async fn probe_w1(times: u32) -> Result<Value, Fault> {
 async fn probes(training: &Training, times: u32) -> Result<Value, Fault> {
     let mut clock = Clock::default();
     clock.update(training).await?;
-    let (mut one, mut probe) = (Vec::new(), Vec::new());
+    let (mut one, mut probe, mut in_one_pass) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..times {
         one.push(clock.update(training).await?);
-        probe.push(training.probe().await?.elapsed_ms);
+        probe.push(training.probe(FullBatch::AsSum).await?.elapsed_ms);
+        in_one_pass.push(training.probe(FullBatch::InOnePass).await?.elapsed_ms);
     }
-    Ok(json!({ "one": one, "probe": probe }))
+    Ok(json!({ "one": one, "probe": probe, "in_one_pass": in_one_pass }))
 }
 
 /// An update of one lane, and one of four.

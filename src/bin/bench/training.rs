@@ -10,7 +10,7 @@ use std::{
 
 use microbatch_lab::{
     bridge::Client,
-    protocol::{Command, DeviceKind, Event, Fault, Fixture, GroupRow, ProbeReport, RunId, RunState, StepBy},
+    protocol::{Command, DeviceKind, Event, Fault, Fixture, FullBatch, GroupRow, ProbeReport, RunId, RunState, StepBy},
     setup::Setup,
 };
 
@@ -133,8 +133,8 @@ impl Training {
     }
 
     /// All conventions at this point.
-    pub(crate) async fn probe(&self) -> Result<ProbeReport, Fault> {
-        self.client.send(&Command::Probe(RUN))?;
+    pub(crate) async fn probe(&self, full_batch: FullBatch) -> Result<ProbeReport, Fault> {
+        self.client.send(&Command::Probe { run: RUN, full_batch })?;
         let probed = |event| {
             if let Event::Probed { report, .. } = event {
                 Some(report)

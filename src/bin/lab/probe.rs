@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use microbatch_lab::{
-    protocol::{ProbeReport, ProbeRow},
+    protocol::{FullBatch, ProbeReport, ProbeRow},
     setup::Named,
 };
 
@@ -12,7 +12,7 @@ use crate::{args::OnDevice, device, failure::Failure};
 pub(crate) fn run(subject: &OnDevice, out: &mut impl Write) -> Result<(), Failure> {
     pollster::block_on(async {
         let ready = device::open(subject, out).await?;
-        let report = ready.session(subject)?.probe().await?;
+        let report = ready.session(subject)?.probe(FullBatch::InOnePass).await?;
         print(&report, out)
     })
 }
@@ -69,6 +69,7 @@ mod tests {
             group: 3,
             applied_updates: 2,
             supervised_tokens: 76,
+            full_batch: FullBatch::InOnePass,
             full_batch_norm: 0.5,
             rows: TABLE.iter().enumerate().map(row).collect(),
             noise_floor: 3e-8,

@@ -9,12 +9,14 @@ const CHUNK: usize = 64;
 
 /// Sums that were asked of the device, chunk by chunk.
 pub(super) struct Comparison {
-    /// Squares of the rows, then of the reference.
+    /// Squares of the rows.
     squares: Slot,
     /// Products of the rows and the reference.
     along: Slot,
     /// Squares of the differences between the rows and the reference.
     apart: Slot,
+    /// Squares of the reference.
+    reference: Slot,
     rows: usize,
     chunks: usize,
 }
@@ -22,48 +24,79 @@ pub(super) struct Comparison {
 /// One gradient against the reference.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Compared {
-    pub(super) norm: f64,
-    /// NaN where either is zero.
-    pub(super) cosine: f64,
-    /// The plain distance where the reference is zero.
-    pub(super) relative_l2: f64,
+    square: f64,
+    along: f64,
+    apart: f64,
+    reference: f64,
+}
+
+impl Compared {
+    /// The norm of `scale` times this gradient.
+    pub(super) fn norm(self, scale: f64) -> f64 {
+        scale.abs() * self.square.sqrt()
+    }
+
+    /// The norm of the reference.
+    pub(super) fn reference_norm(self) -> f64 {
+        self.reference.sqrt()
+    }
+
+    /// Its cosine with the reference; NaN where either is zero.
+    pub(super) fn cosine(self, scale: f64) -> f64 {
+        scale * self.along / (self.norm(scale) * self.reference_norm())
+    }
+
+    /// How far `scale` times this gradient is from the reference, as a part of the reference; the plain distance where that is zero.
+    ///
+    /// With e = gradient - reference it is `|s e + (s - 1) reference|`. No large numbers are taken from each other in it, neither where the
+    /// two are nearly the same nor where they only point the same way.
+    pub(super) fn relative_l2(self, scale: f64) -> f64 {
+        let across = self.along - self.reference;
+        let more = scale - 1.0;
+        let square = scale * scale * self.apart + 2.0 * scale * more * across + more * more * self.reference;
+        // Rounding may leave it a little below 0; what is no number stays none.
+        let distance = if square < 0.0 { 0.0 } else { square.sqrt() };
+        if self.reference > 0.0 {
+            distance / self.reference_norm()
+        } else {
+            distance
+        }
+    }
 }
 
 impl Comparison {
     /// `rows` is any number of gradients, `reference` is 1 x parameters.
     pub(super) fn ask(readback: &mut Readback, rows: Tensor<2>, reference: Tensor<2>) -> Self {
         let [count, parameters] = rows.dims();
-        let all = Tensor::cat(vec![rows.clone(), reference.clone()], 0);
         Self {
-            squares: readback.add(&chunked(all.square())),
+            squares: readback.add(&chunked(rows.clone().square())),
             along: readback.add(&chunked(rows.clone() * reference.clone())),
-            apart: readback.add(&chunked((rows - reference).square())),
+            apart: readback.add(&chunked((rows - reference.clone()).square())),
+            reference: readback.add(&chunked(reference.square())),
             rows: count,
             chunks: parameters.div_ceil(CHUNK),
         }
     }
 
-    /// Each row's comparison, and the norm of the reference.
-    pub(super) fn answer(&self, values: &Values) -> (Vec<Compared>, f64) {
+    /// Each row's comparison.
+    pub(super) fn answer(&self, values: &Values) -> Vec<Compared> {
         let sums = |slot: Slot| -> Vec<f64> {
             let chunks = values.of(slot).chunks(self.chunks.max(1));
             chunks.map(|row| row.iter().copied().map(f64::from).sum()).collect()
         };
-        let (squares, along, apart) = (sums(self.squares), sums(self.along), sums(self.apart));
-        let reference = squares.get(self.rows).map_or(f64::NAN, |square| square.sqrt());
-        let rows = squares.iter().zip(&along).zip(&apart).map(|((square, along), apart)| {
-            let (norm, distance) = (square.sqrt(), apart.sqrt());
-            Compared {
-                norm,
-                cosine: along / (norm * reference),
-                relative_l2: if reference > 0.0 {
-                    distance / reference
-                } else {
-                    distance
-                },
-            }
-        });
-        (rows.collect(), reference)
+        let [squares, along, apart, reference] = [self.squares, self.along, self.apart, self.reference].map(sums);
+        let reference = reference.first().copied().unwrap_or(f64::NAN);
+        (0..self.rows)
+            .map(|row| {
+                let of = |sums: &[f64]| sums.get(row).copied().unwrap_or(f64::NAN);
+                Compared {
+                    square: of(&squares),
+                    along: of(&along),
+                    apart: of(&apart),
+                    reference,
+                }
+            })
+            .collect()
     }
 }
 

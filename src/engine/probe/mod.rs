@@ -1,13 +1,16 @@
 //! All conventions at once: one backward a microbatch, and then only sums of what came out.
 //!
 //! Every convention that counts each token of a microbatch once is a combination of the same gradients, so one matrix product gives
-//! them all. The full batch in one pass, and token weights inside a microbatch, need backwards of their own.
+//! them all, and those that are multiples of each other are looked at once. Where rows do not see each other, token weights that are the
+//! same along a row come out of the same backward, and the full batch is the sum of what is there: that one pass gives the same is
+//! computed only where it is asked for. Else both need backwards of their own.
 //!
 //! The gradients are those of loss sums. In half precision, what a convention's own factor would make overflow or underflow on the way back
 //! is therefore left aside.
 
 mod combine;
 mod compare;
+mod direction;
 mod sweep;
 mod weights;
 
@@ -16,12 +19,16 @@ use web_time::Instant;
 
 use super::{Device, model::Network, numerics::Numerics, readback::Readback};
 use crate::{
-    batch::{Convention, ConventionId, Example, GroupFacts, GroupPlan, PaddedBatch, TokenWeights, convention::TABLE},
-    protocol::{Fault, ProbeReport, ProbeRow},
+    batch::{Convention, ConventionId, Example, GroupFacts, GroupPlan, PaddedBatch, Pass, TokenWeights, convention::TABLE},
+    protocol::{Fault, FullBatch, ProbeReport, ProbeRow},
     setup::{DropoutOrder, Setup},
 };
-use compare::{Compared, Comparison};
+use compare::Comparison;
+use direction::Directions;
 use sweep::Sweep;
+
+/// The token weights of conventions that do not count each token of a microbatch once.
+const OTHER_WEIGHTS: TokenWeights = TokenWeights::ExampleMean;
 
 /// What is probed.
 pub struct Subject<'a> {
@@ -49,10 +56,9 @@ pub struct Group<'a> {
     pub facts: &'a GroupFacts,
     /// Its microbatches, in the order of `facts.microbatches`.
     pub batches: &'a [PaddedBatch],
-    /// The counts of the one microbatch, on one replica.
-    pub whole_facts: &'a GroupFacts,
-    /// That microbatch.
-    pub whole: &'a PaddedBatch,
+    /// The counts of the one microbatch, on one replica, and that microbatch. `None` where the full batch is to be the sum of the
+    /// microbatches; they must be there where a subject's rows are not apart.
+    pub whole: Option<(&'a GroupFacts, &'a PaddedBatch)>,
 }
 
 /// Whether, under `setup`, the gradient of a microbatch is the sum of those of its rows.
@@ -68,20 +74,20 @@ pub async fn next_group(
     subject: &Subject<'_>,
     plan: &GroupPlan,
     examples: &[Example],
+    full_batch: FullBatch,
     applied_updates: u64,
 ) -> Result<ProbeReport, Fault> {
-    let whole = plan.whole(examples);
     let batches = |plan: &GroupPlan| -> Vec<PaddedBatch> {
         let of = plan.microbatches.iter();
         of.map(|k| PaddedBatch::of(examples, &k.ids)).collect()
     };
-    let (split, one) = (batches(plan), batches(&whole));
-    let empty = PaddedBatch::new(&[]);
+    let in_one_pass = full_batch == FullBatch::InOnePass || !subject.rows_apart;
+    let whole = in_one_pass.then(|| plan.whole(examples));
+    let whole = whole.map(|whole| (whole.facts(), batches(&whole).pop().unwrap_or_else(|| PaddedBatch::new(&[]))));
     let group = Group {
         facts: &plan.facts(),
-        batches: &split,
-        whole_facts: &whole.facts(),
-        whole: one.first().unwrap_or(&empty),
+        batches: &batches(plan),
+        whole: whole.as_ref().map(|(facts, batch)| (facts, batch)),
     };
     let report = probe(subject, &group, plan.number).await?;
     Ok(ProbeReport {
@@ -96,62 +102,105 @@ pub async fn probe(subject: &Subject<'_>, group: &Group<'_>, number: u64) -> Res
     let began = Instant::now();
     refuse_too_many(subject, group, number)?;
     let mut readback = Readback::default();
-    let split = Sweep::split(subject, group, &mut readback);
-    let weighted = Sweep::weighted(subject, group, TokenWeights::ExampleMean, &split, &mut readback);
-    let whole = Sweep::whole(subject, group, &mut readback);
-    let sweeps = [split, whole, weighted];
-    let combined = sweeps.iter().map(|sweep| {
-        let rows: Vec<Vec<f64>> = sweep.conventions().map(|row| sweep.coefficients(row)).collect();
-        combine::all(&rows, &sweep.gradients(), subject.parameters)
-    });
-    let rows = Tensor::cat(combined.collect(), 0);
-    let order: Vec<(&Convention, &Sweep<'_>)> = sweeps
-        .iter()
-        .flat_map(|sweep| sweep.conventions().map(move |row| (row, sweep)))
-        .collect();
-    let place = |id: ConventionId| order.iter().position(|(row, _)| row.id == id);
-    let full = rows.clone().narrow(0, place(ConventionId::FullBatch).unwrap_or(0), 1);
-    let comparison = Comparison::ask(&mut readback, rows, full);
+    let sweeps = sweeps(subject, group, &mut readback);
+    let gradients: Vec<Option<Tensor<1>>> = sweeps.iter().flat_map(Sweep::gradients).collect();
+    let asked = Asked::of(&sweeps);
+    let vectors = combine::all(&asked.directions.directions, &gradients, subject.parameters);
+    let full = vectors.clone().narrow(0, asked.full.0, 1);
+    let comparison = Comparison::ask(&mut readback, vectors, full);
     let [forth, back] = combine::both_ways(group.facts, &sweeps[0].gradients(), subject.parameters);
     let noise = Comparison::ask(&mut readback, back, forth);
     let values = readback.read().await?;
-    let (compared, full_norm) = comparison.answer(&values);
-    let (noise, _) = noise.answer(&values);
-    let losses: Vec<f64> = order.iter().map(|(row, sweep)| sweep.loss(row, &values)).collect();
-    let full_loss = place(ConventionId::FullBatch)
-        .and_then(|i| losses.get(i).copied())
-        .unwrap_or(f64::NAN);
-    let row = |(convention, at): (&Convention, usize)| -> Option<ProbeRow> {
-        let (gradient, &loss) = compared.get(at).zip(losses.get(at))?;
+    let compared = comparison.answer(&values);
+    let noise = noise.answer(&values);
+    let losses: Vec<f64> = asked.rows.iter().map(|(row, sweep)| sweep.loss(row, &values)).collect();
+    let full_norm = compared.get(asked.full.0).map_or(f64::NAN, |full| full.norm(asked.full.1));
+    let full_loss = asked.place(ConventionId::FullBatch).map_or(f64::NAN, |at| losses[at]);
+    let row = |convention: &Convention| -> Option<ProbeRow> {
+        let at = asked.place(convention.id)?;
+        let (direction, scale) = asked.directions.rows[at];
+        let (gradient, loss) = (compared.get(direction)?, losses[at]);
+        let relative = scale / asked.full.1;
         Some(ProbeRow {
             convention: convention.id,
-            gradient_norm: gradient.norm,
-            cosine: gradient.cosine,
-            relative_l2: gradient.relative_l2,
-            norm_ratio: gradient.norm / full_norm,
+            gradient_norm: gradient.norm(scale),
+            cosine: gradient.cosine(relative),
+            relative_l2: gradient.relative_l2(relative),
+            norm_ratio: gradient.norm(scale) / full_norm,
             loss,
             loss_ratio: loss / full_loss,
         })
     };
-    let placed = TABLE
-        .iter()
-        .filter_map(|convention| Some((convention, place(convention.id)?)));
     Ok(ProbeReport {
         group: number,
         applied_updates: 0,
         supervised_tokens: group.facts.supervised(),
+        full_batch: if group.whole.is_some() {
+            FullBatch::InOnePass
+        } else {
+            FullBatch::AsSum
+        },
         full_batch_norm: full_norm,
-        rows: placed.filter_map(row).collect(),
-        noise_floor: noise.first().map_or(f64::NAN, |row: &Compared| row.relative_l2),
+        rows: TABLE.iter().filter_map(row).collect(),
+        noise_floor: noise.first().map_or(f64::NAN, |sums| sums.relative_l2(1.0)),
         backwards: sweeps.iter().map(Sweep::backwards).sum(),
         elapsed_ms: began.elapsed().as_secs_f64() * 1e3,
     })
 }
 
+/// All gradients that conventions are made of; those of the microbatches first.
+fn sweeps<'a>(subject: &Subject<'_>, group: &Group<'a>, readback: &mut Readback) -> Vec<Sweep<'a>> {
+    let weights = OTHER_WEIGHTS;
+    let passes = match group.whole {
+        Some(_) => vec![Pass::AsSplit],
+        None => vec![Pass::AsSplit, Pass::Whole],
+    };
+    let split = Sweep::split(subject, group, passes, weights, readback);
+    let weighted = Sweep::weighted(subject, group, weights, &split, readback);
+    let whole = group.whole.map(|whole| Sweep::whole(subject, whole, readback));
+    [split, weighted].into_iter().chain(whole).collect()
+}
+
+/// Which conventions are to be told, and what they are multiples of.
+struct Asked<'s, 'a> {
+    rows: Vec<(&'static Convention, &'s Sweep<'a>)>,
+    directions: Directions,
+    /// The full batch's direction, and what that is multiplied by.
+    full: (usize, f64),
+}
+
+impl<'s, 'a> Asked<'s, 'a> {
+    fn of(sweeps: &'s [Sweep<'a>]) -> Self {
+        let tokens: Vec<f64> = sweeps.iter().flat_map(Sweep::tokens).collect();
+        let mut rows = Vec::new();
+        let mut coefficients = Vec::new();
+        let mut before = 0;
+        for sweep in sweeps {
+            let own = sweep.tokens().len();
+            for convention in sweep.conventions() {
+                let mut row = vec![0.0; tokens.len()];
+                row[before..before + own].copy_from_slice(&sweep.coefficients(convention));
+                coefficients.push(row);
+                rows.push((convention, sweep));
+            }
+            before += own;
+        }
+        let directions = Directions::of(&coefficients, &tokens);
+        let full = rows.iter().position(|(row, _)| row.id == ConventionId::FullBatch);
+        let full = full.map_or((0, 1.0), |at| directions.rows[at]);
+        Self { rows, directions, full }
+    }
+
+    /// Where a convention stands in `rows`.
+    fn place(&self, id: ConventionId) -> Option<usize> {
+        self.rows.iter().position(|(row, _)| row.id == id)
+    }
+}
+
 fn refuse_too_many(subject: &Subject<'_>, group: &Group<'_>, number: u64) -> Result<(), Fault> {
     let [parameters] = subject.parameters.dims();
     let each = (parameters as u64).saturating_mul(size_of::<f32>() as u64);
-    let kept = each.saturating_mul(group.batches.len() as u64);
+    let kept = each.saturating_mul(sweep::kept(subject, group, OTHER_WEIGHTS) as u64);
     if kept > subject.memory_limit {
         return Err(Fault::MemoryLimit {
             in_use: kept,

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 use super::{
     Group, Subject,
-    weights::{Inside, joined},
+    weights::{Inside, by_row, joined},
 };
 use crate::{
     batch::{Convention, GroupFacts, MicrobatchFacts, PaddedBatch, Pass, TokenWeights, convention::TABLE},
@@ -12,16 +12,19 @@ use crate::{
         gradient::Forward,
         microbatch::Microbatch,
         numerics::Numerics,
+        program::Recorded,
         readback::{Readback, Slot, Values},
     },
 };
 
 /// What conventions of one kind are combinations of.
 pub(super) struct Sweep<'a> {
-    pass: Pass,
+    passes: Vec<Pass>,
     weights: TokenWeights,
     group: &'a GroupFacts,
     terms: Vec<Term>,
+    /// The same microbatches with other token weights, where their backward gave that too.
+    beside: Vec<Option<Term>>,
     backwards: u64,
 }
 
@@ -58,39 +61,94 @@ impl Term {
             gradient: forward.map(Forward::backward),
         }
     }
+
+    /// The microbatch with plain weights and with others, from one backward; `None` where that cannot be had, or one of them says all.
+    fn both(
+        subject: &Subject<'_>,
+        numerics: &mut Numerics,
+        facts: MicrobatchFacts,
+        batch: &PaddedBatch,
+        weights: TokenWeights,
+        readback: &mut Readback,
+    ) -> Option<(Self, Self)> {
+        if !gives_both(subject, batch, weights) {
+            return None;
+        }
+        let microbatch = Microbatch::new(subject.device, batch.clone());
+        // Masks that are drawn are used, or drawn again by who comes next.
+        let mut drawing = numerics.clone();
+        let mode = drawing.mode(subject.network, facts.replica, &microbatch);
+        let workspace = mode.workspace()?;
+        let forward = Recorded::forward(subject.network, subject.parameters, &microbatch, weights, workspace)?;
+        *numerics = drawing;
+        let [plain_sum, weighted_sum] = [forward.loss_sum(), forward.weighted_sum()].map(|sum| readback.add(&sum));
+        let [plain, weighted] = forward.backward_both(&by_row(weights, batch));
+        let term = |gradient, sum| Self {
+            facts,
+            weight: 1.0,
+            gradient: Some(gradient),
+            sum: Some(sum),
+        };
+        Some((term(plain, plain_sum), term(weighted, weighted_sum)))
+    }
+}
+
+/// Whether one backward is to give a microbatch with two kinds of weights, as far as its device and its tokens go.
+fn gives_both(subject: &Subject<'_>, batch: &PaddedBatch, weights: TokenWeights) -> bool {
+    let possible = subject.rows_apart && Recorded::weighs_rows(subject.device);
+    possible && Inside::of(weights, batch) == Inside::Mixed
+}
+
+/// Gradients that a sweep over `group` as it is split keeps at most, those beside it with `other` weights included.
+pub(super) fn kept(subject: &Subject<'_>, group: &Group<'_>, other: TokenWeights) -> usize {
+    let beside = group.batches.iter().filter(|batch| gives_both(subject, batch, other));
+    group.batches.len() + beside.count()
 }
 
 impl<'a> Sweep<'a> {
-    /// Microbatch by microbatch, each token counted once.
-    pub(super) fn split(subject: &Subject<'_>, group: &Group<'a>, readback: &mut Readback) -> Self {
-        let mut sweep = Self::empty(Pass::AsSplit, TokenWeights::Uniform, group.facts);
+    /// Microbatch by microbatch, each token counted once; and what is to be had beside that of `other` weights. `passes` are those of the
+    /// conventions that these gradients serve.
+    pub(super) fn split(
+        subject: &Subject<'_>,
+        group: &Group<'a>,
+        passes: Vec<Pass>,
+        other: TokenWeights,
+        readback: &mut Readback,
+    ) -> Self {
+        let mut sweep = Self::empty(passes, TokenWeights::Uniform, group.facts);
         let mut numerics = subject.split.clone();
         for (&facts, batch) in group.facts.microbatches.iter().zip(group.batches) {
+            let both = Term::both(subject, &mut numerics, facts, batch, other, readback);
+            let (term, beside) = match both {
+                Some((term, beside)) => (term, Some(beside)),
+                None => (
+                    Term::of(subject, &mut numerics, facts, batch, sweep.weights, readback),
+                    None,
+                ),
+            };
+            sweep.push(term);
+            sweep.beside.push(beside);
+        }
+        sweep
+    }
+
+    /// A group in one pass, each token counted once.
+    pub(super) fn whole(
+        subject: &Subject<'_>,
+        (facts, batch): (&'a GroupFacts, &PaddedBatch),
+        readback: &mut Readback,
+    ) -> Self {
+        let mut sweep = Self::empty(vec![Pass::Whole], TokenWeights::Uniform, facts);
+        let mut numerics = subject.whole.clone();
+        for &facts in &facts.microbatches {
             sweep.push(Term::of(subject, &mut numerics, facts, batch, sweep.weights, readback));
         }
         sweep
     }
 
-    /// The group in one pass, each token counted once.
-    pub(super) fn whole(subject: &Subject<'_>, group: &Group<'a>, readback: &mut Readback) -> Self {
-        let mut sweep = Self::empty(Pass::Whole, TokenWeights::Uniform, group.whole_facts);
-        let mut numerics = subject.whole.clone();
-        for &facts in &group.whole_facts.microbatches {
-            sweep.push(Term::of(
-                subject,
-                &mut numerics,
-                facts,
-                group.whole,
-                sweep.weights,
-                readback,
-            ));
-        }
-        sweep
-    }
-
     /// With other weights, given the plain gradients. A microbatch whose tokens all weigh the same has its plain gradient, times that
-    /// weight. The others need backwards of their own: one for all of them together where every convention of the kind multiplies all
-    /// microbatches alike, for then their sum is one over rows.
+    /// weight. Of the others some came beside the plain ones, and the rest need backwards of their own: one for all of them together
+    /// where every convention of the kind multiplies all microbatches alike, for then their sum is one over rows.
     pub(super) fn weighted(
         subject: &Subject<'_>,
         group: &Group<'a>,
@@ -98,12 +156,16 @@ impl<'a> Sweep<'a> {
         plain: &Self,
         readback: &mut Readback,
     ) -> Self {
-        let mut sweep = Self::empty(Pass::AsSplit, weights, group.facts);
-        let alike = of_kind(Pass::AsSplit, weights).all(|row| multiplies_alike(row, group.facts));
+        let mut sweep = Self::empty(vec![Pass::AsSplit], weights, group.facts);
+        let alike = of_kind(&[Pass::AsSplit], weights).all(|row| multiplies_alike(row, group.facts));
         let at_once = alike && subject.rows_apart;
         let mut numerics = subject.split.clone();
         let mut mixed: Vec<(MicrobatchFacts, &PaddedBatch)> = Vec::new();
-        for (term, batch) in plain.terms.iter().zip(group.batches) {
+        for ((term, beside), batch) in plain.terms.iter().zip(&plain.beside).zip(group.batches) {
+            if let Some(beside) = beside {
+                sweep.terms.push(beside.clone());
+                continue;
+            }
             let inside = Inside::of(weights, batch);
             if inside == Inside::Mixed && !at_once {
                 sweep.push(Term::of(subject, &mut numerics, term.facts, batch, weights, readback));
@@ -134,12 +196,13 @@ impl<'a> Sweep<'a> {
         sweep
     }
 
-    fn empty(pass: Pass, weights: TokenWeights, group: &'a GroupFacts) -> Self {
+    fn empty(passes: Vec<Pass>, weights: TokenWeights, group: &'a GroupFacts) -> Self {
         Self {
-            pass,
+            passes,
             weights,
             group,
             terms: Vec::new(),
+            beside: Vec::new(),
             backwards: 0,
         }
     }
@@ -155,8 +218,13 @@ impl<'a> Sweep<'a> {
     }
 
     /// The conventions that are combinations of these gradients, in the table's order.
-    pub(super) fn conventions(&self) -> impl Iterator<Item = &'static Convention> + use<> {
-        of_kind(self.pass, self.weights)
+    pub(super) fn conventions(&self) -> impl Iterator<Item = &'static Convention> {
+        of_kind(&self.passes, self.weights)
+    }
+
+    /// Supervised tokens that stand behind each of these gradients.
+    pub(super) fn tokens(&self) -> Vec<f64> {
+        self.terms.iter().map(|term| term.facts.supervised as f64).collect()
     }
 
     /// What `convention` multiplies each of these gradients by, the mean over replicas included.
@@ -181,10 +249,10 @@ impl<'a> Sweep<'a> {
     }
 }
 
-fn of_kind(pass: Pass, weights: TokenWeights) -> impl Iterator<Item = &'static Convention> + use<> {
+fn of_kind(passes: &[Pass], weights: TokenWeights) -> impl Iterator<Item = &'static Convention> {
     TABLE
         .iter()
-        .filter(move |row| row.pass == pass && row.token_weights == weights)
+        .filter(move |row| passes.contains(&row.pass) && row.token_weights == weights)
 }
 
 fn multiplies_alike(convention: &Convention, group: &GroupFacts) -> bool {

@@ -29,6 +29,17 @@ impl Inside {
     }
 }
 
+/// What each row's loss sum is multiplied by; 0 where a row has nothing scored.
+pub(super) fn by_row(weights: TokenWeights, batch: &PaddedBatch) -> Vec<f64> {
+    let of_positions = token_weights(weights, batch);
+    let rows = of_positions.chunks(batch.width).zip(batch.labels.chunks(batch.width));
+    rows.map(|(weights, labels)| {
+        let scored = weights.iter().zip(labels).find(|(_, label)| **label != IGNORE_INDEX);
+        scored.map_or(0.0, |(&weight, _)| weight)
+    })
+    .collect()
+}
+
 /// All rows of some microbatches, padded to the widest.
 pub(super) fn joined(batches: &[&PaddedBatch]) -> PaddedBatch {
     let width = batches.iter().map(|batch| batch.width).max().unwrap_or(1);
@@ -78,6 +89,7 @@ mod tests {
         assert_eq!(inside(&[3]), Inside::Nothing);
         assert_eq!(inside(&[2, 3]), Inside::All(0.25));
         assert_eq!(Inside::of(TokenWeights::Uniform, &batch(&[0, 2])), Inside::All(1.0));
+        assert_eq!(by_row(TokenWeights::ExampleMean, &batch(&[0, 2, 3])), [1.0 / 3.0, 0.25, 0.0]);
         let all = PaddedBatch::new(&examples.iter().collect::<Vec<_>>());
         assert_eq!(joined(&[&batch(&[0, 1]), &batch(&[2, 3])]), all);
         assert_eq!(joined(&[&batch(&[1]), &batch(&[0]), &batch(&[3])]), batch(&[1, 0, 3]));

@@ -189,6 +189,8 @@ pub struct Style {
     /// Whether all gradients of weights come together at the end of the backward, which takes memory and saves launches; else each comes as
     /// soon as it can, and layers share the memory of their backward.
     pub weights_at_end: bool,
+    /// Whether a backward can also give the gradient with each row's share times a number of its own.
+    pub weighs_rows: bool,
 }
 
 /// The list, and the memory that it works in.

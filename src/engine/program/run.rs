@@ -13,7 +13,11 @@ use burn::{
 use super::{Kept, Style, Tape, Workspace};
 use crate::{
     batch::TokenWeights,
-    engine::{Device, microbatch::Microbatch, model::Network},
+    engine::{
+        Device,
+        microbatch::{Microbatch, to_f32},
+        model::Network,
+    },
 };
 
 /// A forward that was worked off, and waits for its backward.
@@ -41,6 +45,7 @@ fn style_of(device: &Device) -> Option<Style> {
         return Some(Style {
             kept: Kept::Probabilities,
             weights_at_end: false,
+            weighs_rows: true,
         });
     }
     #[cfg(feature = "gpu")]
@@ -48,6 +53,7 @@ fn style_of(device: &Device) -> Option<Style> {
         return Some(Style {
             kept: Kept::LogSumExp,
             weights_at_end: true,
+            weighs_rows: false,
         });
     }
     let _ = device;
@@ -122,8 +128,26 @@ impl Recorded {
         }
     }
 
+    /// Whether one backward on `device` can give gradients with two kinds of weights; see [`Self::backward_both`].
+    pub fn weighs_rows(device: &Device) -> bool {
+        style_of(device).is_some_and(|style| style.weighs_rows)
+    }
+
+    /// The gradient of the plain loss sum, and beside it that of the sum with the loss of each row times its number: one backward, since
+    /// what goes back along a row is multiplied by its number alone.
+    pub fn backward_both(mut self, by_row: &[f64]) -> [Tensor<1>; 2] {
+        let parameters = self.tape.program().parameters;
+        self.batch.weights = self.batch.scored.clone();
+        let both = self.worked_off(None, 1.0, by_row.iter().copied().map(to_f32).collect());
+        [0, parameters].map(|from| both.clone().narrow(0, from, parameters))
+    }
+
     /// `into + factor x gradient of the weighted loss sum`; without `into`, that product alone.
     pub fn backward(self, into: Option<Tensor<1>>, factor: f64) -> Tensor<1> {
+        self.worked_off(into, factor, Vec::new())
+    }
+
+    fn worked_off(self, into: Option<Tensor<1>>, factor: f64, by_row: Vec<f32>) -> Tensor<1> {
         let Batch {
             tokens,
             labels,
@@ -141,6 +165,7 @@ impl Recorded {
             into.into_dispatch(),
             adds,
             factor,
+            by_row,
             self.tape,
         ))
     }
@@ -161,7 +186,8 @@ pub trait Programs: Backend {
     ) -> FloatTensor<Self>;
 
     /// `factor x gradient of sum of weight x loss`, flat, after the forward of the same tape; plus `into` if `adds`, which otherwise is not
-    /// read.
+    /// read. With numbers `by_row` (and nothing to add to) a second vector follows: the same with each row's share times its number. Only
+    /// where [`Recorded::weighs_rows`] says so.
     fn program_backward(
         parameters: FloatTensor<Self>,
         tokens: IntTensor<Self>,
@@ -170,6 +196,7 @@ pub trait Programs: Backend {
         into: FloatTensor<Self>,
         adds: bool,
         factor: f64,
+        by_row: Vec<f32>,
         tape: Tape,
     ) -> FloatTensor<Self>;
 }

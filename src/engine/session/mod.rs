@@ -18,7 +18,7 @@ use super::{
 use crate::{
     batch::{Counters, Example, ExampleId, GroupPlan, LaneRule, Pass, Recipe, barren::Barren},
     data::{Corpus, DataError},
-    protocol::{Fault, GroupRow, MicrobatchRow, Outcome, Phase, ProbeReport, RunFacts},
+    protocol::{Fault, FullBatch, GroupRow, MicrobatchRow, Outcome, Phase, ProbeReport, RunFacts},
     setup::{Budget, Setup},
 };
 use epochs::Epochs;
@@ -186,7 +186,7 @@ impl Session {
     }
 
     /// All conventions on the next group, at the first lane's parameters. The run stays as it is.
-    pub async fn probe(&self) -> Result<ProbeReport, Fault> {
+    pub async fn probe(&self, full_batch: FullBatch) -> Result<ProbeReport, Fault> {
         let (Some(plan), Some(lane)) = (
             self.epochs.peek().filter(|_| self.at_group_boundary()),
             self.lanes.first(),
@@ -212,7 +212,8 @@ impl Session {
             rows_apart: self.rows_apart,
             memory_limit: self.memory_limit,
         };
-        probe::next_group(&subject, plan, &self.examples, lane.counters.applied_updates).await
+        let applied = lane.counters.applied_updates;
+        probe::next_group(&subject, plan, &self.examples, full_batch, applied).await
     }
 
     /// Counts of the first lane, by which the budget goes.

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     batch::{Convention, ConventionId},
     lab::{Closeness, Msg, ready},
-    protocol::{ProbeReport, ProbeRow},
+    protocol::{FullBatch, ProbeReport, ProbeRow},
     ui::{
         format,
         store::{Store, use_store},
@@ -28,6 +28,7 @@ struct Told {
     ms: String,
     norm: String,
     noise_floor: String,
+    full_batch: FullBatch,
     rows: Vec<Row>,
 }
 
@@ -61,6 +62,7 @@ impl Told {
             ms: format::sum(report.elapsed_ms.round()),
             norm: format::value(report.full_batch_norm),
             noise_floor: format::error(report.noise_floor),
+            full_batch: report.full_batch,
             rows: report.rows.iter().map(row).collect(),
         }
     }
@@ -87,12 +89,28 @@ fn Probe() -> impl IntoView {
             .map_or(0.0, |recording| recording.setup.tolerance);
         lab.tools.probe.map(|report| Told::of(report, tolerance))
     });
+    let full_batch = RwSignal::new(FullBatch::default());
+    let choose = move |event| {
+        full_batch.set(if event_target_checked(&event) {
+            FullBatch::InOnePass
+        } else {
+            FullBatch::AsSum
+        });
+    };
     view! {
         <p class="about">{tr!(store, probe.about)}</p>
+        <label class="choice">
+            <input
+                type="checkbox"
+                prop:checked=move || full_batch.get() == FullBatch::InOnePass
+                on:change=choose
+            />
+            {tr!(store, probe.one_pass)}
+        </label>
         <Ask
             label=Signal::derive(tr!(store, probe.ask))
             ready=ready::probe
-            msg=Signal::derive_local(|| Some(Msg::Probe))
+            msg=Signal::derive_local(move || Some(Msg::Probe(full_batch.get())))
             id="probe-not-now"
         />
         {answer(store, told, move |told| table(store, told))}
@@ -108,12 +126,17 @@ fn table(store: Store, told: Told) -> impl IntoView {
         ms,
         norm,
         noise_floor,
+        full_batch,
         rows,
     } = told;
     let place = move || {
         let (group, updates, n) = (group.clone(), updates.clone(), supervised.clone());
         let (backwards, ms, norm) = (backwards.clone(), ms.clone(), norm.clone());
         td_string!(store.locale.get(), probe.place, group, updates, n, backwards, ms, norm).to_string()
+    };
+    let whence = move || match full_batch {
+        FullBatch::AsSum => td_string!(store.locale.get(), probe.as_sum),
+        FullBatch::InOnePass => td_string!(store.locale.get(), probe.in_one_pass),
     };
     let floor = move || td_string!(store.locale.get(), probe.floor, value = noise_floor.clone()).to_string();
     let head: [fn(Locale) -> &'static str; 6] = [
@@ -126,7 +149,7 @@ fn table(store: Store, told: Told) -> impl IntoView {
     ];
     view! {
         <p class="probe-where" role="status">{place}</p>
-        <p class="about">{floor}</p>
+        <p class="about">{whence} " " {floor}</p>
         <div class="table-scroll" tabindex="0" role="region" aria-labelledby="probe-title">
             <table class="sums probe">
                 <thead>

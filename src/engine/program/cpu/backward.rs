@@ -1,9 +1,9 @@
-//! From the loss back to every input, and to the gradients of parameters.
+//! From the loss back to every input.
 
-use microbatch_kernels::{attention, embedding, layer_norm, linear, loss};
+use microbatch_kernels::{attention, layer_norm, linear, loss};
 
-use super::{Gradient, Memory, Reads, heads_of, part, weight};
-use crate::engine::program::{Matrix, Op, Slope, WeightGradient};
+use super::{Memory, Reads, heads_of, part, weight};
+use crate::engine::program::{Op, Slope};
 
 impl Memory {
     pub(super) fn backward(&mut self, op: &Op, reads: &Reads) {
@@ -72,59 +72,5 @@ impl Memory {
             }
             _ => {}
         }
-    }
-
-    pub(super) fn weight_gradient(&mut self, of: &WeightGradient, reads: &Reads, gradient: &mut Gradient) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let share = gradient.share;
-        let flat = &mut *gradient.flat;
-        match *of {
-            WeightGradient::Affine { x, d_y, matrix, bias } => {
-                let Matrix {
-                    offset,
-                    inputs,
-                    outputs,
-                    by_output,
-                } = matrix;
-                // A bias lies right after its weight.
-                let (d_weight, rest) = flat[offset..].split_at_mut(inputs * outputs);
-                let d_bias = bias.map(|_| &mut rest[..outputs]);
-                let shape = (inputs, outputs, by_output);
-                linear::backward_weight(self.at(x), self.at(d_y), shape, share, d_weight, d_bias, &mut scratch);
-            }
-            WeightGradient::LayerNorm {
-                d_y,
-                x,
-                moments,
-                gain,
-                width,
-                ..
-            } => {
-                // A bias lies right after its gain.
-                let (d_gain, rest) = flat[gain..].split_at_mut(width);
-                let [d_y, x, moments] = [d_y, x, moments].map(|region| self.at(region));
-                layer_norm::backward_weight(d_y, x, moments, share, d_gain, &mut rest[..width], &mut scratch);
-            }
-            WeightGradient::Words {
-                d_x,
-                words,
-                count,
-                width,
-            } => {
-                let d_words = &mut flat[words..words + count * width];
-                embedding::backward_words(&self.tokens, self.at(d_x), width, share, d_words, &mut scratch);
-            }
-            WeightGradient::Places {
-                d_x,
-                places,
-                count,
-                width,
-            } => {
-                let d_places = &mut flat[places..places + count * width];
-                let columns = reads.program.columns;
-                embedding::backward_places(self.at(d_x), columns, width, share, d_places, &mut scratch);
-            }
-        }
-        self.scratch = scratch;
     }
 }

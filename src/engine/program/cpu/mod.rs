@@ -2,6 +2,7 @@
 
 mod backward;
 mod forward;
+mod weights;
 
 use burn::{
     backend::{
@@ -19,6 +20,7 @@ use microbatch_kernels::{
 
 use super::{Matrix, Op, Program, Region, Tape, run::Programs};
 use crate::engine::microbatch::to_f32;
+use weights::{Gradient, Gradients};
 
 /// The working memory of one tape, used again by later ones.
 #[derive(Default)]
@@ -34,12 +36,6 @@ struct Reads<'a> {
     program: &'a Program,
     parameters: &'a [f32],
     weights: &'a [f32],
-}
-
-/// Where gradients of parameters go.
-struct Gradient<'a> {
-    share: Share,
-    flat: &'a mut [f32],
 }
 
 impl Programs for Flex {
@@ -84,6 +80,7 @@ impl Programs for Flex {
         into: FloatTensor<Self>,
         adds: bool,
         factor: f64,
+        by_row: Vec<f32>,
         tape: Tape,
     ) -> FloatTensor<Self> {
         let program = tape.program().clone();
@@ -95,23 +92,34 @@ impl Programs for Flex {
             drop(into);
             whole
         } else {
-            FloatTensor::<Self>::empty([program.parameters].into(), DType::F32)
+            let vectors = if by_row.is_empty() { 1 } else { 2 };
+            FloatTensor::<Self>::empty([vectors * program.parameters].into(), DType::F32)
         };
         let reads = Reads {
             program: &program,
             parameters: floats(&parameters),
             weights: floats(&weights),
         };
-        let mut gradient = Gradient {
+        let (plain, weighed) = sum.storage_mut().split_at_mut(program.parameters);
+        let plain = Gradient {
             share: Share {
                 factor: to_f32(factor),
                 adds,
             },
-            flat: sum.storage_mut(),
+            flat: plain,
+        };
+        let mut gradients = if by_row.is_empty() {
+            Gradients::One(plain)
+        } else {
+            Gradients::ByRow {
+                plain,
+                weighed,
+                by_row: &by_row,
+            }
         };
         tape.with(|memory: &mut Memory| {
             for op in &program.backward {
-                memory.work(op, &reads, Some(&mut gradient));
+                memory.work(op, &reads, Some(&mut gradients));
             }
         });
         sum
@@ -179,15 +187,15 @@ impl Memory {
     }
 
     /// One operation. What it writes is out of its region meanwhile, so that the others can be read.
-    fn work(&mut self, op: &Op, reads: &Reads, gradient: Option<&mut Gradient>) {
+    fn work(&mut self, op: &Op, reads: &Reads, into: Option<&mut Gradients>) {
         match op {
             Op::Embed { .. } | Op::LayerNorm { .. } | Op::Affine { .. } | Op::Attention { .. } | Op::Loss { .. } => {
                 self.forward(op, reads);
             }
             Op::Weights(gradients) => {
-                if let Some(gradient) = gradient {
+                if let Some(into) = into {
                     for of in gradients {
-                        self.weight_gradient(of, reads, gradient);
+                        self.weight_gradient(of, reads, into);
                     }
                 }
             }
