@@ -10,6 +10,7 @@ pub mod controls;
 mod effects;
 pub mod format;
 mod frames;
+pub mod later;
 pub mod panels;
 pub mod parts;
 pub mod plurals;

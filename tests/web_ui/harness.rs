@@ -9,7 +9,10 @@ use microbatch_lab::{
     protocol::{
         Command, DeviceReport, Event, GroupRow, LaneRow, Outcome, ReplicaSpread, RunFacts, RunId, SelfCheck, VERSION,
     },
-    ui::{Page, Store},
+    ui::{
+        Page, Store,
+        later::{coming::Coming, later},
+    },
 };
 use wasm_bindgen::JsCast as _;
 use web_sys::{Element, HtmlElement, HtmlInputElement};
@@ -31,7 +34,7 @@ pub(crate) fn mount(lab: Lab) -> Mounted {
     let handle = leptos::mount::mount_to(root.clone(), move || {
         let store = Store::new(lab, move |_, more| record.borrow_mut().extend(more));
         *out.borrow_mut() = Some(store);
-        view! { <Page store=store /> }
+        view! { <Page store=store coming=Coming::at_once(later()) /> }
     });
     handle.forget();
     let store = slot.borrow().unwrap();
