@@ -18,9 +18,8 @@ use super::{
         coming::{Coming, Fetch, part},
     },
     panels::{
-        arithmetic::Arithmetic, cards::LaneCards, chart::ChartPanel, communication::CommunicationPanel,
-        compare::CompareTable, fit::FitPanel, grid::GroupGrid, memory::MemoryPanel, preflight::PreflightPanel,
-        probe::ProbePanel, scaler::ScalerPanel,
+        arithmetic::Arithmetic, cards::LaneCards, chart::ChartPanel, communication::CommunicationPanel, fit::FitPanel,
+        grid::GroupGrid, memory::MemoryPanel, preflight::PreflightPanel, probe::ProbePanel, scaler::ScalerPanel,
     },
     parts::alert::Alert,
     refusals::Refusals,
@@ -113,7 +112,7 @@ pub fn Page(
                         <GroupGrid />
                     </div>
                     <Arithmetic />
-                    <CompareTable />
+                    {part(Part::Compare)}
                     <div class="pair folds">
                         <ProbePanel />
                         <PreflightPanel />

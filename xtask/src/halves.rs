@@ -17,10 +17,13 @@ use crate::{
 pub const PAGE: &str = "app";
 
 /// What follows [`PAGE`] in the names of its files: JavaScript and wasm of the first half, what fetches the second, and the second.
-pub const SUFFIXES: [&str; 4] = [".js", "_bg.wasm", "_link.js", "_later.wasm"];
+pub const SUFFIXES: [&str; 4] = [".js", "_bg.wasm", "_link.js", LATER];
+
+/// What the name of the second half ends with.
+pub const LATER: &str = "_later.wasm";
 
 /// What the tool calls the second half, by the name in `src/bin/app.rs`, and what fetches it.
-const LATER: &str = "split_later.wasm";
+const CUT_OFF: &str = "split_later.wasm";
 const LINK: &str = "__wasm_split.js";
 
 /// The tool's link needs a server that knows wasm by its type. The page's first half does without, so the second does, too.
@@ -37,7 +40,9 @@ pub fn cut(staging: &Path) -> Result<(), String> {
     }
     fs::create_dir_all(&parts).map_err(|e| format!("cannot make {}: {e}", parts.display()))?;
     let mut split = shell::command(&format!("wasm-split-cli --target web --out-name {PAGE}"));
-    split.arg(target().join("wasm32-unknown-unknown/page/app.wasm")).arg(&parts);
+    split
+        .arg(target().join("wasm32-unknown-unknown/page/app.wasm"))
+        .arg(&parts);
     shell::run("Cutting the page in two", split)?;
     // Names as the linker wrote them: by these the second half finds what it shares with the first.
     let mut bindgen = shell::command(&format!(
@@ -71,14 +76,21 @@ fn replace(staging: &Path, parts: &Path, bound: &Path) -> Result<(), String> {
     let document = staging.join("index.html");
     write(&document, preload_link(&text(&document)?, &whole)?.as_bytes())?;
     let script = text(&bound.join(format!("{PAGE}.js")))?;
-    let script = renamed(&script, &format!("from \"./{LINK}\""), &format!("from \"./{PAGE}_link.js\""))?;
+    let script = renamed(
+        &script,
+        &format!("from \"./{LINK}\""),
+        &format!("from \"./{PAGE}_link.js\""),
+    )?;
     write(&staging.join(format!("{PAGE}.js")), script.as_bytes())?;
     let link = text(&parts.join(LINK))?;
-    let link = renamed(&link, LATER, &format!("{PAGE}_later.wasm"))?;
+    let link = renamed(&link, CUT_OFF, &format!("{PAGE}{LATER}"))?;
     let link = renamed(&link, STREAMED, EITHER_WAY)?;
     write(&staging.join(format!("{PAGE}_link.js")), link.as_bytes())?;
-    write(&staging.join(format!("{PAGE}_bg.wasm")), &read(&bound.join(format!("{PAGE}_bg.wasm")))?)?;
-    write(&staging.join(format!("{PAGE}_later.wasm")), &read(&parts.join(LATER))?)
+    write(
+        &staging.join(format!("{PAGE}_bg.wasm")),
+        &read(&bound.join(format!("{PAGE}_bg.wasm")))?,
+    )?;
+    write(&staging.join(format!("{PAGE}{LATER}")), &read(&parts.join(CUT_OFF))?)
 }
 
 /// `app-<hash>`, as trunk named the whole.
@@ -89,7 +101,9 @@ fn stem_of_trunk(staging: &Path) -> Result<String, String> {
         let stem = name.strip_suffix("_bg.wasm")?;
         stem.starts_with(&format!("{PAGE}-")).then(|| stem.to_owned())
     });
-    stems.next().ok_or_else(|| format!("trunk left no page in {}", staging.display()))
+    stems
+        .next()
+        .ok_or_else(|| format!("trunk left no page in {}", staging.display()))
 }
 
 /// The document with the names of the halves, and with the script between them fetched beside the others, not after them.
@@ -99,7 +113,12 @@ fn preload_link(document: &str, whole: &str) -> Result<String, String> {
     let place = document
         .match_indices("<link rel=\"modulepreload\"")
         .map(|(at, _)| at)
-        .find(|&at| document[at..].split('>').next().is_some_and(|tag| tag.contains(&script)))
+        .find(|&at| {
+            document[at..]
+                .split('>')
+                .next()
+                .is_some_and(|tag| tag.contains(&script))
+        })
         .ok_or_else(|| format!("index.html preloads no {PAGE}.js"))?;
     let (before, after) = document.split_at(place);
     Ok(format!(
@@ -118,4 +137,68 @@ fn renamed(text: &str, from: &str, to: &str) -> Result<String, String> {
 
 fn text(path: &Path) -> Result<String, String> {
     String::from_utf8(read(path)?).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{CUT_OFF, LINK, SUFFIXES, preload_link, renamed, replace};
+
+    const DOCUMENT: &str =
+        "<link rel=\"modulepreload\" href=\"./app-1.js\"><link rel=\"preload\" href=\"./app-1_bg.wasm\">";
+
+    #[test]
+    fn the_halves_take_the_place_of_the_whole() {
+        let home = std::env::temp_dir().join(format!("microbatch-lab-halves-{}", std::process::id()));
+        let [staging, parts, bound] = ["staging", "parts", "bound"].map(|name| home.join(name));
+        for (folder, file, content) in [
+            (&staging, "index.html", DOCUMENT),
+            (&staging, "app-1.js", "whole"),
+            (&staging, "app-1_bg.wasm", "whole"),
+            (
+                &bound,
+                "app.js",
+                "import * as a from \"./__wasm_split.js\"; ({ \"./__wasm_split.js\": a })",
+            ),
+            (&bound, "app_bg.wasm", "first"),
+            (&parts, CUT_OFF, "second"),
+            (
+                &parts,
+                LINK,
+                "import { initSync } from \"./app.js\"; \"./split_later.wasm\"; (WebAssembly.instantiateStreaming(src, imports))",
+            ),
+        ] {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join(file), content).unwrap();
+        }
+        replace(&staging, &parts, &bound).unwrap();
+        let text = |suffix: &str| fs::read_to_string(staging.join(format!("app{suffix}"))).unwrap();
+        assert_eq!(SUFFIXES.map(|suffix| text(suffix).is_empty()), [false; 4]);
+        // What the wasm itself calls the link stays.
+        assert_eq!(
+            text(".js"),
+            "import * as a from \"./app_link.js\"; ({ \"./__wasm_split.js\": a })"
+        );
+        assert!(text("_link.js").contains("\"./app_later.wasm\"") && text("_link.js").contains("arrayBuffer"));
+        assert_eq!(
+            (text("_bg.wasm").as_str(), text("_later.wasm").as_str()),
+            ("first", "second")
+        );
+        assert!(!staging.join("app-1.js").exists() && !staging.join("app-1_bg.wasm").exists());
+        fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn the_link_is_fetched_beside_the_first_half() {
+        let document = preload_link(DOCUMENT, "app-1").unwrap();
+        assert!(document.starts_with("<link rel=\"modulepreload\" href=\"./app_link.js\""));
+        assert!(document.contains("\"./app.js\"") && document.contains("\"./app_bg.wasm\""));
+        assert!(preload_link("<p>", "app-1").is_err());
+    }
+
+    #[test]
+    fn another_tool_is_noticed() {
+        assert!(renamed("a b", "c", "d").is_err());
+    }
 }

@@ -17,8 +17,8 @@ use super::{
         split::DealingFields,
     },
     panels::{
-        communication::Communication, fit::Fit, memory::Memory, preflight::Preflight, probe::Probe, records::Records,
-        scaler::Scaler,
+        communication::Communication, compare::CompareTable, fit::Fit, memory::Memory, preflight::Preflight,
+        probe::Probe, records::Records, scaler::Scaler,
     },
     parts::facts::RowFacts,
 };
@@ -39,6 +39,8 @@ pub enum Part {
     Memory,
     /// The largest m, under the limit typed so far.
     Fit(RwSignal<String>),
+    /// Lane by lane, in numbers.
+    Compare,
     /// The foot of the page.
     Records,
     /// The fields of the network.
@@ -82,6 +84,7 @@ fn draw(part: Part) -> AnyView {
         Part::Communication => view! { <Communication /> }.into_any(),
         Part::Memory => view! { <Memory /> }.into_any(),
         Part::Fit(typed) => view! { <Fit typed=typed /> }.into_any(),
+        Part::Compare => view! { <CompareTable /> }.into_any(),
         Part::Records => view! { <Records /> }.into_any(),
         Part::Model => view! { <ModelFields /> }.into_any(),
         Part::Optimizer => view! { <OptimizerFields /> }.into_any(),
