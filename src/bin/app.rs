@@ -9,6 +9,7 @@ fn main() {
 }
 
 /// Runs in the second wasm, which `cargo xtask finish` cuts off here.
+#[allow(clippy::unnecessary_wraps, reason = "fetching it fails, not running it")]
 #[wasm_split(later, fallible)]
 fn fetched() -> Result<Later, SplitLoaderError> {
     Ok(ui::later::later())

@@ -25,6 +25,11 @@ pub(crate) struct Mounted {
 }
 
 pub(crate) fn mount(lab: Lab) -> Mounted {
+    mount_with(lab, || Coming::at_once(later()))
+}
+
+/// The same where the later parts of the page come like this.
+pub(crate) fn mount_with(lab: Lab, coming: impl FnOnce() -> Coming + 'static) -> Mounted {
     let root: HtmlElement = document().create_element("section").unwrap().unchecked_into();
     document().body().unwrap().append_child(&root).unwrap();
     let effects: Rc<RefCell<Vec<Effect>>> = Rc::default();
@@ -34,7 +39,7 @@ pub(crate) fn mount(lab: Lab) -> Mounted {
     let handle = leptos::mount::mount_to(root.clone(), move || {
         let store = Store::new(lab, move |_, more| record.borrow_mut().extend(more));
         *out.borrow_mut() = Some(store);
-        view! { <Page store=store coming=Coming::at_once(later()) /> }
+        view! { <Page store=store coming=coming() /> }
     });
     handle.forget();
     let store = slot.borrow().unwrap();

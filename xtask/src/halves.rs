@@ -10,7 +10,8 @@ use std::{
 
 use crate::{
     finish::{read, write},
-    root, shell,
+    install, root, shell,
+    tools::Tool,
 };
 
 /// What the page's files are called before they get the hash of their content.
@@ -34,6 +35,8 @@ const EITHER_WAY: &str = "(async (response) => response.headers.get(\"content-ty
 
 /// Replaces what trunk made of the page in `staging` by its two halves.
 pub fn cut(staging: &Path) -> Result<(), String> {
+    // Who calls trunk by hand may have neither: trunk brings a wasm-bindgen of its own, beside the PATH.
+    install::all(&[Tool::WasmBindgen, Tool::WasmSplit])?;
     let (parts, bound) = (folder().join("parts"), folder().join("bound"));
     for old in [&parts, &bound] {
         fs::remove_dir_all(old).ok();

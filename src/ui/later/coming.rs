@@ -10,6 +10,9 @@ use crate::ui::{store::use_store, text::tr, turns::after_frame};
 /// Fetches the later parts; `None` where they could not be had. It can be asked again.
 pub type Fetch = fn() -> Pin<Box<dyn Future<Output = Option<Later>>>>;
 
+/// So many parts are drawn in one task: all of them would hold up the page.
+const AT_ONCE: usize = 3;
+
 #[derive(Clone, Copy)]
 enum Stand {
     Fetching,
@@ -17,10 +20,22 @@ enum Stand {
     Failed,
 }
 
+/// How it stands with one part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Fetching,
+    Here,
+    Failed,
+}
+
 /// The later parts of one page.
 #[derive(Clone, Copy)]
 pub struct Coming {
     stand: RwSignal<Stand>,
+    /// How many parts the page has asked for.
+    asked: StoredValue<usize>,
+    /// How many of them are drawn, in the order they were asked for.
+    drawn: RwSignal<usize>,
     fetch: Option<Fetch>,
 }
 
@@ -35,6 +50,8 @@ impl Coming {
     pub fn at_once(later: Later) -> Self {
         Self {
             stand: RwSignal::new(Stand::Here(later)),
+            asked: StoredValue::new(0),
+            drawn: RwSignal::new(usize::MAX),
             fetch: None,
         }
     }
@@ -43,6 +60,8 @@ impl Coming {
     pub fn after_paint(fetch: Fetch) -> Self {
         let coming = Self {
             stand: RwSignal::new(Stand::Fetching),
+            asked: StoredValue::new(0),
+            drawn: RwSignal::new(0),
             fetch: Some(fetch),
         };
         after_frame(Duration::ZERO, move || coming.fetch());
@@ -53,28 +72,57 @@ impl Coming {
         let Some(fetch) = self.fetch else { return };
         self.stand.try_set(Stand::Fetching);
         leptos::task::spawn_local(async move {
-            self.stand.try_set(fetch().await.map_or(Stand::Failed, Stand::Here));
+            match fetch().await {
+                Some(later) => {
+                    self.stand.try_set(Stand::Here(later));
+                    self.draw();
+                }
+                None => drop(self.stand.try_set(Stand::Failed)),
+            }
         });
+    }
+
+    /// A few parts more. Once those that wait are drawn, each is drawn when it is asked for.
+    fn draw(self) {
+        let waiting = self.asked.try_get_value().unwrap_or(0);
+        let drawn = self.drawn.try_update(|drawn| {
+            *drawn = drawn.saturating_add(AT_ONCE);
+            *drawn
+        });
+        match drawn {
+            Some(drawn) if drawn < waiting => after_frame(Duration::ZERO, move || self.draw()),
+            _ => drop(self.drawn.try_set(usize::MAX)),
+        }
+    }
+
+    fn shown(self, place: usize) -> Shown {
+        match self.stand.get() {
+            Stand::Failed => Shown::Failed,
+            Stand::Here(_) if place < self.drawn.get() => Shown::Here,
+            Stand::Here(_) | Stand::Fetching => Shown::Fetching,
+        }
     }
 }
 
 /// A part of the page once it is there; until then, how it stands with it.
 pub fn part(part: Part) -> AnyView {
     let store = use_store();
-    let coming = use_context::<Coming>();
-    let shown = move || {
-        let coming = coming?;
-        Some(match coming.stand.get() {
-            Stand::Here(later) => (later.draw)(part),
-            Stand::Fetching => view! { <p class="about">{tr!(store, later.fetching)}</p> }.into_any(),
-            Stand::Failed => view! {
-                <div class="later-failed">
-                    <p class="failed" role="status">{tr!(store, later.failed)}</p>
-                    <button type="button" on:click=move |_| coming.fetch()>{tr!(store, fault.try_again)}</button>
-                </div>
-            }
-            .into_any(),
-        })
+    let Some(coming) = use_context::<Coming>() else {
+        return ().into_any();
     };
-    shown.into_any()
+    let place = coming.asked.get_value();
+    coming.asked.set_value(place + 1);
+    let shown = Memo::new(move |_| coming.shown(place));
+    let view = move || match (shown.get(), coming.stand.get_untracked()) {
+        (Shown::Here, Stand::Here(later)) => (later.draw)(part),
+        (Shown::Failed, _) => view! {
+            <div class="later-failed">
+                <p class="failed" role="status">{tr!(store, later.failed)}</p>
+                <button type="button" on:click=move |_| coming.fetch()>{tr!(store, fault.try_again)}</button>
+            </div>
+        }
+        .into_any(),
+        _ => view! { <p class="about">{tr!(store, later.fetching)}</p> }.into_any(),
+    };
+    view.into_any()
 }
