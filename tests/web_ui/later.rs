@@ -52,6 +52,8 @@ async fn what_could_not_be_fetched_can_be_asked_for_again() {
     page.store.dispatch(Msg::Language(Language::English));
     settle().await;
     page.button("Try again").click();
+    // They are drawn a few in a frame.
+    rest(400).await;
     settle().await;
     assert!(told(&page).is_empty());
     assert_eq!(page.all(".journal-panel").len(), 1);
