@@ -20,7 +20,7 @@ fn what_cannot_be_fetched_says_so_and_comes_when_asked_again() {
         let second = second_half(&folder)?;
         let kept = fs::read(&second)?;
         fs::remove_file(&second)?;
-        page.open("lab/#v=1&budget=20000").await?;
+        page.open("lab/index.html#v=1&budget=20000").await?;
         page.until(
             "the message",
             SOON,
@@ -46,7 +46,7 @@ fn what_cannot_be_fetched_says_so_and_comes_when_asked_again() {
             "all folds hold what they are for",
             SOON,
             "return document.querySelectorAll('.fold-body').length === 6 && !document.querySelector('.later-failed') \
-             && [...document.querySelectorAll('.fold-body')].every(body => body.children.length > 1)",
+             && [...document.querySelectorAll('.fold-body')].every(body => body.innerText && !body.innerText.includes('Loading'))",
         )
         .await?;
         page.find("button", "Download journal (.jsonl)").await?;
