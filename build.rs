@@ -5,6 +5,10 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "wasm32") {
+        // For the tool that cuts the page in two, see xtask/src/halves.rs.
+        println!("cargo::rustc-link-arg-bin=app=--emit-relocs");
+    }
     #[cfg(feature = "ui")]
     if let Err(error) = locales::generate() {
         println!("cargo::error=web/locales: {error}");

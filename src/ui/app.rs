@@ -13,11 +13,13 @@ use super::{
         transport::{TransportBar, toggle, toggle_slow},
     },
     effects::Outside,
+    later::{
+        Part,
+        coming::{Coming, Fetch, part},
+    },
     panels::{
-        arithmetic::Arithmetic, cards::LaneCards, chart::ChartPanel, communication::CommunicationPanel,
-        compare::CompareTable, device::DevicePanel, fit::FitPanel, grid::GroupGrid, journal::JournalPanel,
-        memory::MemoryPanel, past::PastRuns, preflight::PreflightPanel, probe::ProbePanel, scaler::ScalerPanel,
-        share::SharePanel,
+        arithmetic::Arithmetic, cards::LaneCards, chart::ChartPanel, communication::CommunicationPanel, fit::FitPanel,
+        grid::GroupGrid, memory::MemoryPanel, preflight::PreflightPanel, probe::ProbePanel, scaler::ScalerPanel,
     },
     parts::alert::Alert,
     refusals::Refusals,
@@ -33,20 +35,23 @@ use crate::{
 };
 
 /// Puts the page into the document's body.
-pub fn mount() {
-    mount_to_body(App);
+pub fn mount(fetch: Fetch) {
+    mount_to_body(move || view! { <App fetch=fetch /> });
 }
 
 /// The page of a visit: what was remembered, what the link says, and a worker for it.
 #[component]
-pub fn App() -> impl IntoView {
+pub fn App(
+    /// Where its later parts come from.
+    fetch: Fetch,
+) -> impl IntoView {
     let outside = Outside::default();
     let mut lab = Lab::default();
     remember::read(&mut lab.blueprint);
     let device = lab.blueprint.device;
     let store = Store::new(lab, move |store, effects| outside.carry_out(store, effects));
     start(store, device);
-    view! { <Page store=store /> }
+    view! { <Page store=store coming=Coming::after_paint(fetch) /> }
 }
 
 /// Opens the visit. Never starts a run.
@@ -74,8 +79,11 @@ fn first_preset(store: Store) {
 pub fn Page(
     /// The state.
     store: Store,
+    /// Its later parts.
+    coming: Coming,
 ) -> impl IntoView {
     provide_context(store);
+    provide_context(coming);
     let preview = preview::follow(store);
     Refusals::provide(store, preview);
     follow_language_and_theme(store);
@@ -104,7 +112,7 @@ pub fn Page(
                         <GroupGrid />
                     </div>
                     <Arithmetic />
-                    <CompareTable />
+                    {part(Part::Compare)}
                     <div class="pair folds">
                         <ProbePanel />
                         <PreflightPanel />
@@ -113,14 +121,7 @@ pub fn Page(
                         <MemoryPanel />
                         <FitPanel />
                     </div>
-                    <div class="pair">
-                        <DevicePanel />
-                        <div class="stack">
-                            <JournalPanel />
-                            <PastRuns />
-                            <SharePanel />
-                        </div>
-                    </div>
+                    {part(Part::Records)}
                 </div>
             </div>
         </main>

@@ -1,7 +1,7 @@
 //! The page: leptos components over [`crate::lab::Lab`], its effects, and its words in English and Russian.
 //!
 //! Every panel reads the one state through memos of its own, so that a message re-renders only what it changed; everything a person
-//! does becomes one [`crate::lab::Msg`] for [`store::Store::dispatch`].
+//! does becomes one [`crate::lab::Msg`] for [`store::Store::dispatch`]. What is not on the first screens is fetched [`later`].
 
 pub mod app;
 mod browser;
@@ -10,6 +10,7 @@ pub mod controls;
 mod effects;
 pub mod format;
 mod frames;
+pub mod later;
 pub mod panels;
 pub mod parts;
 pub mod plurals;

@@ -7,6 +7,8 @@ const LIBRARIES: &[(&[&str], &[&str])] = &[
     (&["burn", "cubecl", "wgpu"], &["engine"]),
     (&["leptos", "reactive_stores", "reactive_graph", "leptos_i18n"], &["ui"]),
     (&["web_sys", "gloo_file"], &["bridge", "ui", "bin"]),
+    // In the library the mark would ask tests for a second wasm.
+    (&["wasm_split"], &["bin"]),
 ];
 
 /// Rooms that compute: the same input gives the same output, everywhere.
@@ -131,6 +133,7 @@ fn every_way_of_naming_a_library_is_seen() {
     assert_eq!(breaches("src/lab/a.rs", "fn f(x: burn_flex::Flex) {}"), 1);
     assert_eq!(breaches("src/lab/a.rs", "fn f(x: ::wgpu::Device) {}"), 1);
     assert_eq!(breaches("src/bin/lab.rs", "use cubecl as c;"), 1);
+    assert_eq!(breaches("src/ui/a.rs", "use wasm_split_helpers::wasm_split;"), 1);
     assert_eq!(breaches("src/engine/a.rs", "use leptos::prelude::*;"), 1);
     assert_eq!(breaches("src/engine/a.rs", "fn f() { web_sys::window(); }"), 1);
     assert_eq!(

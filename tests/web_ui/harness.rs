@@ -9,7 +9,10 @@ use microbatch_lab::{
     protocol::{
         Command, DeviceReport, Event, GroupRow, LaneRow, Outcome, ReplicaSpread, RunFacts, RunId, SelfCheck, VERSION,
     },
-    ui::{Page, Store},
+    ui::{
+        Page, Store,
+        later::{coming::Coming, later},
+    },
 };
 use wasm_bindgen::JsCast as _;
 use web_sys::{Element, HtmlElement, HtmlInputElement};
@@ -22,6 +25,11 @@ pub(crate) struct Mounted {
 }
 
 pub(crate) fn mount(lab: Lab) -> Mounted {
+    mount_with(lab, || Coming::at_once(later()))
+}
+
+/// The same where the later parts of the page come like this.
+pub(crate) fn mount_with(lab: Lab, coming: impl FnOnce() -> Coming + 'static) -> Mounted {
     let root: HtmlElement = document().create_element("section").unwrap().unchecked_into();
     document().body().unwrap().append_child(&root).unwrap();
     let effects: Rc<RefCell<Vec<Effect>>> = Rc::default();
@@ -31,7 +39,7 @@ pub(crate) fn mount(lab: Lab) -> Mounted {
     let handle = leptos::mount::mount_to(root.clone(), move || {
         let store = Store::new(lab, move |_, more| record.borrow_mut().extend(more));
         *out.borrow_mut() = Some(store);
-        view! { <Page store=store /> }
+        view! { <Page store=store coming=coming() /> }
     });
     handle.forget();
     let store = slot.borrow().unwrap();

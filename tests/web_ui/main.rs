@@ -5,6 +5,7 @@
 mod form;
 mod harness;
 mod lanes;
+mod later;
 mod plurals;
 mod results;
 mod tools;

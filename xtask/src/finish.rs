@@ -1,7 +1,7 @@
-//! The last step of every build by trunk, called as its post_build hook: checks the wasm files by the names in them, takes those names
-//! away, and gives the workers file names that carry a hash of their content, which trunk does for the page alone.
+//! The last step of every build by trunk, called as its post_build hook: cuts the page in two, checks the wasm files by the names in them,
+//! takes those names away, and gives page and workers file names that carry a hash of their content.
 //!
-//! A browser may then keep worker files for ever, and never runs the worker of one build with the page of another.
+//! A browser may then keep them for ever, and never runs the worker, or the second half, of one build with the page of another.
 
 use std::{
     fs,
@@ -9,17 +9,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::wasm;
+use crate::{halves, wasm};
 
 /// The worker binaries, as `web/index.html` names them.
 pub const WORKERS: [&str; 2] = ["worker_cpu", "worker_gpu"];
+
+/// What follows a worker's name in the names of its files.
+const WORKER_SUFFIXES: [&str; 3] = ["_bg.wasm", ".js", "_loader.js"];
 
 /// Works on the folder that trunk names in the environment.
 pub fn from_trunk() -> Result<(), String> {
     let staging = std::env::var_os("TRUNK_STAGING_DIR").ok_or("`finish` is called by trunk, see Trunk.toml")?;
     let staging = PathBuf::from(staging);
+    halves::cut(&staging)?;
     check(&staging)?;
-    WORKERS.iter().try_for_each(|worker| hash_names(&staging, worker))
+    hash_names(&staging, halves::PAGE, &halves::SUFFIXES)?;
+    WORKERS
+        .iter()
+        .try_for_each(|worker| hash_names(&staging, worker, &WORKER_SUFFIXES))
 }
 
 /// Reads every wasm file of `folder` and says what must not be in it. Good ones lose their name sections, a fifth of their size.
@@ -41,8 +48,10 @@ fn check(folder: &Path) -> Result<(), String> {
         let bare = wasm::without_names(&module).map_err(|e| format!("{name}: {e}"))?;
         write(&path, &bare)?;
     }
-    if seen < 3 {
-        Err(format!("expected the page and two workers, found {seen} wasm files"))
+    if seen < 4 {
+        Err(format!(
+            "expected two halves of a page and two workers, found {seen} wasm files"
+        ))
     } else {
         Ok(())
     }
@@ -80,29 +89,26 @@ fn is_burn(name: &str) -> bool {
     ["burn_", "burn::", "cubecl"].iter().any(|mark| name.contains(mark))
 }
 
-/// `worker_cpu.js`, `worker_cpu_bg.wasm` and `worker_cpu_loader.js` become `worker_cpu-<hash>...`, in the files that name them too.
-fn hash_names(folder: &Path, worker: &str) -> Result<(), String> {
-    let suffixes = ["_bg.wasm", ".js", "_loader.js"];
+/// `worker_cpu.js`, `worker_cpu_bg.wasm` and the like become `worker_cpu-<hash>...`, in the files that name them too.
+fn hash_names(folder: &Path, stem: &str, suffixes: &[&str]) -> Result<(), String> {
     let mut hasher = DefaultHasher::new();
     for suffix in suffixes {
-        read(&folder.join(format!("{worker}{suffix}")))?.hash(&mut hasher);
+        read(&folder.join(format!("{stem}{suffix}")))?.hash(&mut hasher);
     }
-    let hashed = format!("{worker}-{:016x}", hasher.finish());
-    for file in [
-        format!("{worker}.js"),
-        format!("{worker}_loader.js"),
-        "index.html".to_owned(),
-    ] {
+    let hashed = format!("{stem}-{:016x}", hasher.finish());
+    let scripts = suffixes.iter().filter(|suffix| suffix.ends_with("js"));
+    let texts = scripts.map(|suffix| format!("{stem}{suffix}"));
+    for file in texts.chain(["index.html".to_owned()]) {
         let path = folder.join(file);
         let text = String::from_utf8(read(&path)?).map_err(|e| format!("{}: {e}", path.display()))?;
         let renamed = suffixes.iter().fold(text, |text, suffix| {
-            text.replace(&format!("{worker}{suffix}"), &format!("{hashed}{suffix}"))
+            text.replace(&format!("{stem}{suffix}"), &format!("{hashed}{suffix}"))
         });
         write(&path, renamed.as_bytes())?;
     }
     for suffix in suffixes {
         let (from, to) = (
-            folder.join(format!("{worker}{suffix}")),
+            folder.join(format!("{stem}{suffix}")),
             folder.join(format!("{hashed}{suffix}")),
         );
         fs::rename(&from, &to).map_err(|e| format!("cannot rename {}: {e}", from.display()))?;
@@ -110,11 +116,11 @@ fn hash_names(folder: &Path, worker: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn write(path: &Path, content: &[u8]) -> Result<(), String> {
+pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), String> {
     fs::write(path, content).map_err(|e| format!("cannot write {}: {e}", path.display()))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
 }
 
@@ -122,7 +128,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 mod tests {
     use std::fs;
 
-    use super::{check_names, hash_names};
+    use super::{WORKER_SUFFIXES, check_names, hash_names};
 
     fn named(names: &[&str]) -> Vec<String> {
         names.iter().map(|&n| n.to_owned()).collect()
@@ -160,7 +166,7 @@ mod tests {
         fs::write(folder.join("w.js"), "new URL('w_bg.wasm', import.meta.url)").unwrap();
         fs::write(folder.join("w_loader.js"), "import init from './w.js'").unwrap();
         fs::write(folder.join("index.html"), "<meta name=\"w\" content=\"w_loader.js\">").unwrap();
-        hash_names(&folder, "w").unwrap();
+        hash_names(&folder, "w", &WORKER_SUFFIXES).unwrap();
         let index = fs::read_to_string(folder.join("index.html")).unwrap();
         let loader = index.split('"').nth(3).unwrap();
         assert!(loader.starts_with("w-") && loader.ends_with("_loader.js"));

@@ -28,8 +28,9 @@ pub fn all(tools: &[Tool]) -> Result<(), String> {
             Source::Cargo {
                 package,
                 version,
+                features,
                 locked,
-            } => cargo_install(package, version, *locked)?,
+            } => cargo_install(package, &options(version, features, *locked))?,
         }
     }
     match missing
@@ -45,10 +46,12 @@ pub fn all(tools: &[Tool]) -> Result<(), String> {
 pub fn instruction(source: &Source) -> String {
     match source {
         Source::Rustup(target) => format!("rustup target add {target}"),
-        Source::Cargo { package, version, locked } => {
-            let locked = if *locked { " --locked" } else { "" };
-            format!("cargo install{locked} {package} --version {version}")
-        }
+        Source::Cargo {
+            package,
+            version,
+            features,
+            locked,
+        } => format!("cargo install {package}{}", options(version, features, *locked)),
         Source::Apt(package) if on_path("apt-get") => format!("apt-get install {package} (as root, or with sudo)"),
         Source::Apt("brotli") => "install brotli: macOS `brew install brotli`; Fedora `dnf install brotli`; Arch `pacman -S brotli`; \
              Windows `winget install Google.Brotli`, and see that `brotli` is on the PATH"
@@ -103,20 +106,26 @@ fn is_root() -> bool {
     shell::first_line("id", &["-u"]).as_deref() == Some("0")
 }
 
-/// Builds a tool from source. Its own release profile asks for fat LTO, which triples the wait and gains nothing here.
-fn cargo_install(package: &str, version: &str, locked: bool) -> Result<(), String> {
+/// What cargo is told of a package to install, each with a space before it.
+fn options(version: &str, features: &str, locked: bool) -> String {
+    let features = match features {
+        "" => String::new(),
+        some => format!(" --features {some}"),
+    };
     let locked = if locked { " --locked" } else { "" };
-    let mut command = command(&format!("cargo install{locked} --force {package} --version {version}"));
+    format!(" --version {version}{features}{locked}")
+}
+
+/// Builds a tool from source. Its own release profile asks for fat LTO, which triples the wait and gains nothing here.
+fn cargo_install(package: &str, options: &str) -> Result<(), String> {
+    let mut command = command(&format!("cargo install --force {package}{options}"));
     command
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
         // The tools share many dependencies; in one folder each is built once.
         .env("CARGO_TARGET_DIR", crate::root().join("target").join("tools"));
-    shell::run(
-        &format!("Building {package} {version} from source, some minutes"),
-        command,
-    )
+    shell::run(&format!("Building {package} from source, some minutes"), command)
 }
 
 #[cfg(test)]
@@ -129,9 +138,20 @@ mod tests {
         let trunk = Source::Cargo {
             package: "trunk",
             version: "0.21.14".to_owned(),
+            features: "",
             locked: true,
         };
-        assert_eq!(instruction(&trunk), "cargo install --locked trunk --version 0.21.14");
+        assert_eq!(instruction(&trunk), "cargo install trunk --version 0.21.14 --locked");
+        let with_features = Source::Cargo {
+            package: "a",
+            version: "1.0.0".to_owned(),
+            features: "b",
+            locked: false,
+        };
+        assert_eq!(
+            instruction(&with_features),
+            "cargo install a --version 1.0.0 --features b"
+        );
         assert_eq!(
             instruction(&Source::Rustup("wasm32-unknown-unknown")),
             "rustup target add wasm32-unknown-unknown"

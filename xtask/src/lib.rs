@@ -7,6 +7,7 @@ pub mod build;
 pub mod checks;
 pub mod doctor;
 pub mod finish;
+pub mod halves;
 pub mod install;
 pub mod server;
 pub mod shell;

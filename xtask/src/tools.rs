@@ -5,6 +5,8 @@ use crate::{root, shell};
 /// trunk of this version builds with Rust 1.95; later ones need a newer compiler.
 const TRUNK: &str = "0.21.14";
 const WASM_PACK: &str = "0.15.1";
+/// Must read the marks of the library `wasm_split_helpers` in Cargo.toml.
+const WASM_SPLIT: &str = "0.2.4";
 
 /// One tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub enum Tool {
     Trunk,
     /// Writes the JavaScript side of a wasm; its version must be the one of the library.
     WasmBindgen,
+    /// Cuts the page's wasm in two.
+    WasmSplit,
     /// Measures what travels over the wire.
     Brotli,
     /// The browser that tests run in.
@@ -26,7 +30,13 @@ pub enum Tool {
 }
 
 /// What `cargo xtask serve` and `build` need.
-pub const FOR_SERVING: &[Tool] = &[Tool::WasmTarget, Tool::Brotli, Tool::WasmBindgen, Tool::Trunk];
+pub const FOR_SERVING: &[Tool] = &[
+    Tool::WasmTarget,
+    Tool::Brotli,
+    Tool::WasmBindgen,
+    Tool::WasmSplit,
+    Tool::Trunk,
+];
 
 /// What `cargo xtask bench` needs; what peers need is theirs.
 pub const FOR_BENCH: &[Tool] = &[
@@ -34,6 +44,7 @@ pub const FOR_BENCH: &[Tool] = &[
     Tool::Brotli,
     Tool::Chromium,
     Tool::WasmBindgen,
+    Tool::WasmSplit,
     Tool::Trunk,
 ];
 
@@ -44,6 +55,7 @@ pub const FOR_TESTING: &[Tool] = &[
     Tool::Chromium,
     Tool::ChromeDriver,
     Tool::WasmBindgen,
+    Tool::WasmSplit,
     Tool::Trunk,
     Tool::WasmPack,
 ];
@@ -59,6 +71,8 @@ pub enum Source {
         package: &'static str,
         /// Its version.
         version: String,
+        /// What of it has to be asked for, or nothing.
+        features: &'static str,
         /// Whether to take the versions it was published with.
         locked: bool,
     },
@@ -84,6 +98,7 @@ impl Tool {
             Self::WasmTarget => "wasm32-unknown-unknown",
             Self::Trunk => "trunk",
             Self::WasmBindgen => "wasm-bindgen",
+            Self::WasmSplit => "wasm-split-cli",
             Self::Brotli => "brotli",
             Self::Chromium => "chromium",
             Self::ChromeDriver => "chromedriver",
@@ -96,6 +111,7 @@ impl Tool {
         let cargo = |package, version: &str, locked| Source::Cargo {
             package,
             version: version.to_owned(),
+            features: "",
             locked,
         };
         Ok(match self {
@@ -104,6 +120,12 @@ impl Tool {
             // Without --locked: the lock file it is published with does not build everywhere.
             Self::WasmBindgen => cargo("wasm-bindgen-cli", &locked_version("wasm-bindgen")?, false),
             Self::WasmPack => cargo("wasm-pack", WASM_PACK, true),
+            Self::WasmSplit => Source::Cargo {
+                package: "wasm_split_cli_support",
+                version: WASM_SPLIT.to_owned(),
+                features: "build-binary",
+                locked: true,
+            },
             Self::Brotli => Source::Apt("brotli"),
             Self::Chromium => Source::Apt("chromium"),
             Self::ChromeDriver => Source::Apt("chromium-driver"),
@@ -112,17 +134,20 @@ impl Tool {
 
     /// Whether it is there, in the version asked for.
     pub fn state(self) -> Result<State, String> {
-        if self == Self::WasmTarget {
-            return Ok(wasm_target());
-        }
-        let Some(line) = self
-            .programs()
-            .iter()
-            .find_map(|p| shell::first_line(p, &["--version"]))
-        else {
+        let source = self.source()?;
+        let line = match (self, &source) {
+            (Self::WasmTarget, _) => return Ok(wasm_target()),
+            // It tells no version itself.
+            (Self::WasmSplit, Source::Cargo { package, .. }) => self.program().and_then(|_| installed(package)),
+            _ => self
+                .programs()
+                .iter()
+                .find_map(|p| shell::first_line(p, &["--version"])),
+        };
+        let Some(line) = line else {
             return Ok(State::Missing);
         };
-        Ok(match self.source()? {
+        Ok(match source {
             Source::Cargo { version, .. } if !names_version(&line, &version) => State::Other(line),
             _ => State::Good(line),
         })
@@ -140,6 +165,7 @@ impl Tool {
             Self::WasmTarget => &[],
             Self::Trunk => &["trunk"],
             Self::WasmBindgen => &["wasm-bindgen"],
+            Self::WasmSplit => &["wasm-split-cli"],
             Self::Brotli => &["brotli"],
             Self::ChromeDriver => &["chromedriver"],
             Self::WasmPack => &["wasm-pack"],
@@ -158,6 +184,20 @@ fn wasm_target() -> State {
     } else {
         State::Missing
     }
+}
+
+/// What cargo says of a package that it installed, like `a 0.1.0`.
+fn installed(package: &str) -> Option<String> {
+    let output = shell::command("cargo install --list").output().ok()?;
+    installed_in(&String::from_utf8_lossy(&output.stdout), package)
+}
+
+/// The list has lines like `a v0.1.0:`, each with its programs below it.
+fn installed_in(list: &str, package: &str) -> Option<String> {
+    let mark = format!("{package} v");
+    let version = list.lines().find_map(|line| line.strip_prefix(&mark))?;
+    let version = version.split([':', ' ']).next()?;
+    Some(format!("{package} {version}"))
 }
 
 /// Whether `line`, like "trunk 0.21.14", names `version` as a whole word.
@@ -181,7 +221,7 @@ fn version_in(lock: &str, package: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{names_version, version_in};
+    use super::{installed_in, names_version, version_in};
 
     #[test]
     fn reads_a_version_from_the_lock_file() {
@@ -189,6 +229,14 @@ mod tests {
             "[[package]]\nname = \"a-b\"\nversion = \"9.9.9\"\n\n[[package]]\nname = \"a\"\nversion = \"0.2.130\"\n";
         assert_eq!(version_in(lock, "a").as_deref(), Some("0.2.130"));
         assert_eq!(version_in(lock, "b"), None);
+    }
+
+    #[test]
+    fn reads_a_version_from_the_list_of_what_is_installed() {
+        let list = "a-b v0.3.0:\n    b\nb v0.2.4 (/some/folder):\n    b\nc v1.0.0:\n    c\n";
+        assert_eq!(installed_in(list, "b").as_deref(), Some("b 0.2.4"));
+        assert_eq!(installed_in(list, "c").as_deref(), Some("c 1.0.0"));
+        assert_eq!(installed_in(list, "a"), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::{
     setup::Key,
     ui::{
         format,
+        later::{Part, coming::part},
         parts::field::{ChoiceField, TextField, Words, message_of},
         store::{Store, use_store},
         text::{td_string, tr},
@@ -56,7 +57,7 @@ pub fn DataFields(
         <ChoiceField key=Key::Data label=|l| td_string!(l, data.source) options=SOURCES />
         <TextField key=Key::Examples label=|l| td_string!(l, data.examples) />
         <div class="own" hidden=move || !own.get()>
-            <Own source=source />
+            {part(Part::Own(source))}
         </div>
         <h3>{tr!(store, data.preview)}</h3>
         <p class="about">{tr!(store, data.preview_about)}</p>
@@ -64,8 +65,12 @@ pub fn DataFields(
     }
 }
 
+/// The person's own file, dropped, picked or pasted.
 #[component]
-fn Own(source: Memo<String>) -> impl IntoView {
+pub fn Own(
+    /// How it is read.
+    source: Memo<String>,
+) -> impl IntoView {
     let store = use_store();
     let name = store.field(Key::FileName);
     let own = store.memo(|lab| {

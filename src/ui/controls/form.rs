@@ -6,15 +6,16 @@ use super::{
     data::{self, DataFields},
     lanes::LaneFields,
     lengths::LengthFields,
-    numerics::{LIMIT_KEYS, LimitFields, SCALING_KEYS, SCHEDULE_KEYS, ScalingFields, ScheduleFields},
+    numerics::{LIMIT_KEYS, SCALING_KEYS, SCHEDULE_KEYS},
     preview::Preview,
-    recipe::{BudgetFields, MODEL_KEYS, ModelFields, OPTIMIZER_KEYS, OptimizerFields},
-    split::{DEALING_KEYS, DealingFields, SplitFields},
+    recipe::{BudgetFields, MODEL_KEYS, OPTIMIZER_KEYS},
+    split::{DEALING_KEYS, SplitFields},
 };
 use crate::{
     setup::Key,
     ui::{
         browser,
+        later::{Part, coming::part},
         parts::section::{Section, open_for},
         store::use_store,
         text::{td_string, tr},
@@ -42,22 +43,22 @@ pub fn Form(
                 </Section>
                 <BudgetFields />
                 <Section title=|l| td_string!(l, model.title) keys=MODEL_KEYS>
-                    <ModelFields />
+                    {part(Part::Model)}
                 </Section>
                 <Section title=|l| td_string!(l, optimizer.title) keys=OPTIMIZER_KEYS>
-                    <OptimizerFields />
+                    {part(Part::Optimizer)}
                 </Section>
                 <Section title=|l| td_string!(l, schedule.title) keys=SCHEDULE_KEYS>
-                    <ScheduleFields />
+                    {part(Part::Schedule)}
                 </Section>
                 <Section title=|l| td_string!(l, scaling.title) keys=SCALING_KEYS>
-                    <ScalingFields />
+                    {part(Part::Scaling)}
                 </Section>
                 <Section title=|l| td_string!(l, split.dealing) keys=DEALING_KEYS>
-                    <DealingFields />
+                    {part(Part::Dealing)}
                 </Section>
                 <Section title=|l| td_string!(l, limits.title) keys=LIMIT_KEYS>
-                    <LimitFields />
+                    {part(Part::Limits)}
                 </Section>
             </form>
         </details>

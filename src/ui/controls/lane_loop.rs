@@ -12,6 +12,7 @@ use crate::{
     setup::{Draft, Key, Named as _, needs::lacking},
     ui::{
         browser,
+        later::{Part, coming::part},
         parts::facts::RowFacts,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
@@ -30,7 +31,6 @@ pub fn LaneLoop(
     let store = use_store();
     let details = NodeRef::<html::Details>::new();
     let open = RwSignal::new(false);
-    let whole = Memo::new(move |_| rule.get().is_some_and(|rule| rule.convention().pass == Pass::Whole));
     let n = lane + 1;
     let title = move || {
         let locale = store.locale.get();
@@ -45,17 +45,6 @@ pub fn LaneLoop(
             td_string!(locale, lanes.loop_wrong, faults).to_string()
         }
     };
-    let list = move || {
-        if whole.get() {
-            view! { <p class="about">{tr!(store, lanes.loop_none)}</p> }.into_any()
-        } else {
-            view! {
-                <p class="about">{tr!(store, lanes.loop_about)}</p>
-                {places().into_iter().map(|place| view! { <PlaceFaults place=place lane=lane rule=rule /> }).collect_view()}
-            }
-            .into_any()
-        }
-    };
     view! {
         <details
             class="lane-loop"
@@ -66,8 +55,31 @@ pub fn LaneLoop(
                 <span class="sr-only">{move || td_string!(store.locale.get(), lanes.lane, n).to_string()}": "</span>
                 {title}
             </summary>
-            {move || open.get().then(list)}
+            {move || open.get().then(|| part(Part::Faults(lane, rule)))}
         </details>
+    }
+}
+
+/// The list itself.
+#[component]
+pub fn Faults(
+    /// Which lane, from 0.
+    lane: usize,
+    /// What it does.
+    rule: Memo<Option<LaneRule>>,
+) -> impl IntoView {
+    let store = use_store();
+    let whole = Memo::new(move |_| rule.get().is_some_and(|rule| rule.convention().pass == Pass::Whole));
+    move || {
+        if whole.get() {
+            view! { <p class="about">{tr!(store, lanes.loop_none)}</p> }.into_any()
+        } else {
+            view! {
+                <p class="about">{tr!(store, lanes.loop_about)}</p>
+                {places().into_iter().map(|place| view! { <PlaceFaults place=place lane=lane rule=rule /> }).collect_view()}
+            }
+            .into_any()
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use crate::{
     setup::{Draft, Key, lane_name, limits::MAX_LANES, named::Named, named_lanes},
     ui::{
         browser,
-        parts::{facts::RowFacts, field::message_of, lane_mark::LaneMark},
+        later::{Part, coming::part},
+        parts::{field::message_of, lane_mark::LaneMark},
         store::{Store, use_store},
         text::{td_string, tr},
         words::names,
@@ -95,8 +96,7 @@ fn Lane(lane: usize, count: Memo<usize>) -> impl IntoView {
                     {tr!(store, lanes.about_convention)}
                 </summary>
                 {move || {
-                    let convention = row.get().map(Convention::of);
-                    convention.map(|row| view! { <RowFacts symptom=row.symptom sources=row.sources /> })
+                    row.get().map(|id| part(Part::Convention(id)))
                 }}
             </details>
             <LaneLoop lane=lane rule=rule />

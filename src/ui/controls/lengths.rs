@@ -9,6 +9,7 @@ use crate::{
     lab::Msg,
     setup::Key,
     ui::{
+        later::{Part, coming::part},
         parts::field::{ChoiceField, Keyboard, TextField, Words},
         store::{Store, use_store},
         text::{td_string, tr},
@@ -33,7 +34,7 @@ pub fn LengthFields(
     view! {
         <ChoiceField key=Key::Lengths label=|l| td_string!(l, lengths.kind) options=KINDS />
         <TextField key=Key::LengthList label=|l| td_string!(l, lengths.list_label) keyboard=Keyboard::Text />
-        <LengthsFile />
+        {part(Part::LengthsFile)}
         <div class="three">
             <TextField key=Key::LengthMin label=|l| td_string!(l, lengths.min) />
             <TextField key=Key::LengthMax label=|l| td_string!(l, lengths.max) />
@@ -49,7 +50,7 @@ pub fn LengthFields(
 
 /// A file of lengths fills the typed list; one that cannot be read is told here.
 #[component]
-fn LengthsFile() -> impl IntoView {
+pub fn LengthsFile() -> impl IntoView {
     let store = use_store();
     let kind = store.field(Key::Lengths);
     let list = store.field(Key::LengthList);

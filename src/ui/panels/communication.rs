@@ -9,6 +9,7 @@ use super::{
 };
 use crate::ui::{
     format,
+    later::{Part, coming::part},
     store::use_store,
     text::{td_string, tr},
     turns::Turn,
@@ -20,13 +21,14 @@ pub fn CommunicationPanel() -> impl IntoView {
     let store = use_store();
     view! {
         <Fold id="communication-title" title=Signal::derive(tr!(store, communication.title)) turn=Turn::Exchange>
-            <Communication />
+            {part(Part::Communication)}
         </Fold>
     }
 }
 
+/// What it holds.
 #[component]
-fn Communication() -> impl IntoView {
+pub fn Communication() -> impl IntoView {
     let store = use_store();
     let max_norm = store.memo(|lab| lab.recording.as_ref().and_then(|recording| recording.setup.clip_norm));
     let normed = store.memo(|lab| {

@@ -15,6 +15,7 @@ use crate::{
     },
     ui::{
         format,
+        later::{Part, coming::part},
         store::{Store, use_store},
         text::{Locale, td_string, tr},
     },
@@ -31,13 +32,17 @@ pub fn FitPanel() -> impl IntoView {
     let typed = RwSignal::new(FIRST_LIMIT.to_owned());
     view! {
         <Fold id="fit-title" title=Signal::derive(tr!(store, fit.title))>
-            <Fit typed=typed />
+            {part(Part::Fit(typed))}
         </Fold>
     }
 }
 
+/// What it holds.
 #[component]
-fn Fit(typed: RwSignal<String>) -> impl IntoView {
+pub fn Fit(
+    /// The limit, as typed.
+    typed: RwSignal<String>,
+) -> impl IntoView {
     let store = use_store();
     let limit = Memo::new(move |_| typed.with(|typed| mebibytes(typed)));
     let tries = store.memo(|lab| lab.tools.fit_tries.clone());

@@ -10,6 +10,7 @@ use crate::{
     ui::{
         charts::{ChartLane, ChartWords, Feed, LineChart, Version},
         format,
+        later::{Part, coming::part},
         parts::lane_mark::LaneMark,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
@@ -96,13 +97,14 @@ pub fn MemoryPanel() -> impl IntoView {
     let store = use_store();
     view! {
         <Fold id="memory-title" title=Signal::derive(tr!(store, memory.title)) turn=Turn::Memory>
-            <Memory />
+            {part(Part::Memory)}
         </Fold>
     }
 }
 
+/// What it holds.
 #[component]
-fn Memory() -> impl IntoView {
+pub fn Memory() -> impl IntoView {
     let store = use_store();
     let told = Memo::new(move |_| {
         let locale = store.locale.get();

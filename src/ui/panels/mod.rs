@@ -19,5 +19,6 @@ pub mod memory;
 pub mod past;
 pub mod preflight;
 pub mod probe;
+pub mod records;
 pub mod scaler;
 pub mod share;

@@ -13,6 +13,7 @@ use crate::{
     setup::parse::parse,
     ui::{
         format,
+        later::{Part, coming::part},
         parts::lane_mark::LaneMark,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
@@ -65,13 +66,14 @@ pub fn PreflightPanel() -> impl IntoView {
     let store = use_store();
     view! {
         <Fold id="preflight-title" title=Signal::derive(tr!(store, preflight.title))>
-            <Preflight />
+            {part(Part::Preflight)}
         </Fold>
     }
 }
 
+/// What it holds.
 #[component]
-fn Preflight() -> impl IntoView {
+pub fn Preflight() -> impl IntoView {
     let store = use_store();
     let told = store.memo(|lab| lab.tools.preflight.map(|report| Told::of(report, &checked_lanes(lab))));
     let stale = store.memo(|lab| {

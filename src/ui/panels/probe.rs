@@ -12,6 +12,7 @@ use crate::{
     protocol::{FullBatch, ProbeReport, ProbeRow},
     ui::{
         format,
+        later::{Part, coming::part},
         store::{Store, use_store},
         text::{Locale, td_string, tr},
         words::names,
@@ -74,13 +75,14 @@ pub fn ProbePanel() -> impl IntoView {
     let store = use_store();
     view! {
         <Fold id="probe-title" title=Signal::derive(tr!(store, probe.title))>
-            <Probe />
+            {part(Part::Probe)}
         </Fold>
     }
 }
 
+/// What it holds.
 #[component]
-fn Probe() -> impl IntoView {
+pub fn Probe() -> impl IntoView {
     let store = use_store();
     let told = store.memo(|lab| {
         let tolerance = lab

@@ -14,6 +14,7 @@ use crate::{
     ui::{
         charts::{ChartLane, ChartWords, Feed, LineChart, Version},
         format,
+        later::{Part, coming::part},
         store::{Store, use_store},
         text::{Locale, td_string, tr},
         turns::Turn,
@@ -107,13 +108,14 @@ pub fn ScalerPanel() -> impl IntoView {
     });
     view! {
         <Fold id="scaler-title" title=Signal::derive(tr!(store, scaler.title)) applies=applies turn=Turn::Scale>
-            <Scaler />
+            {part(Part::Scaler)}
         </Fold>
     }
 }
 
+/// What it holds.
 #[component]
-fn Scaler() -> impl IntoView {
+pub fn Scaler() -> impl IntoView {
     let store = use_store();
     let scaled = store.memo(|lab| {
         let recording = lab.recording.as_ref();
