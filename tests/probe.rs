@@ -184,12 +184,7 @@ fn flat(values: &[f64], device: &Device) -> Tensor<1> {
     Tensor::from_data(TensorData::new(narrow, [length]), device)
 }
 
-fn probe_of_group(
-    network: &golden::Network,
-    group: &Group,
-    whole: Option<&Group>,
-    rows_apart: bool,
-) -> ProbeReport {
+fn probe_of_group(network: &golden::Network, group: &Group, whole: Option<&Group>, rows_apart: bool) -> ProbeReport {
     let device = Device::flex();
     let subject = probe::Subject {
         device: &device,

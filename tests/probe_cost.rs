@@ -81,7 +81,7 @@ fn a_probe_costs_little_more_than_a_group_and_the_full_batch() {
     for changes in [&short[..], &[(Key::Model, "token_mlp")], &[(Key::Model, "transformer")]] {
         let [sum, pass, group, both] = least_times(changes);
         assert!(
-            sum <= 1.3 * group && pass <= 1.3 * both,
+            sum <= 2.0 * group && pass <= 1.5 * both,
             "{changes:?}: probe {sum:.2} ms, group {group:.2} ms; both with the full batch {pass:.2} ms and {both:.2} ms"
         );
     }

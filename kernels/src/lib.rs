@@ -5,6 +5,7 @@
 //! optimisation levels go by crate, and these loops need another one than the code around them.
 
 pub mod attention;
+pub mod compare;
 pub mod embedding;
 mod four;
 pub mod gemm;

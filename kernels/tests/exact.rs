@@ -4,7 +4,7 @@
 use microbatch_kernels::{
     Scratch,
     attention::{self, Heads},
-    embedding, layer_norm,
+    compare, embedding, layer_norm,
     linear::{self, Share, Slope, Target, Then, Weight},
     loss, optimizer,
 };
@@ -212,7 +212,11 @@ fn linear_backward() {
             let old = |old: f32| if adds { wide(old) } else { 0.0 };
             for (factor, weight, bias) in &into {
                 let factor = wide(*factor);
-                let exact = layer.weight.iter().enumerate().map(|(at, &w)| old(w) + factor * lies(at));
+                let exact = layer
+                    .weight
+                    .iter()
+                    .enumerate()
+                    .map(|(at, &w)| old(w) + factor * lies(at));
                 close("d_weight", weight, &exact.collect::<Vec<_>>());
                 let exact = layer.bias.iter().zip(&d_bias).map(|(&b, d)| old(b) + factor * d);
                 close("d_bias", bias, &exact.collect::<Vec<_>>());
@@ -434,4 +438,45 @@ fn adamw_update() {
     close("first", &first, &(0..count).map(m).collect::<Vec<_>>());
     close("second", &second, &(0..count).map(v).collect::<Vec<_>>());
     close("parameters", &parameters, &(0..count).map(p).collect::<Vec<_>>());
+}
+
+#[test]
+fn combinations_are_compared_with_one_of_them() {
+    for length in [1, 31, 32, 200] {
+        let vectors = numbers(5 * length, 3);
+        let rows: Vec<Vec<f32>> = (0..3).map(|seed| numbers(5, 40 + seed)).collect();
+        let at = |row: &[f32], i: usize| -> f64 {
+            let terms = row.iter().enumerate();
+            terms.map(|(k, &c)| wide(c) * wide(vectors[k * length + i])).sum()
+        };
+        let sum = |term: &dyn Fn(usize) -> f64| (0..length).map(term).sum::<f64>();
+        for (row, ours) in rows.iter().zip(compare::compare(&vectors, length, &rows, 1)) {
+            let (of, reference) = (|i| at(row, i), |i| at(&rows[1], i));
+            let exact = [
+                sum(&|i| of(i) * of(i)),
+                sum(&|i| of(i) * reference(i)),
+                sum(&|i| (of(i) - reference(i)).powi(2)),
+            ];
+            for (ours, exact) in [ours.square, ours.along, ours.apart].into_iter().zip(exact) {
+                assert!((ours - exact).abs() <= 1e-6 * length as f64, "{ours} against {exact}");
+            }
+        }
+        let parts = [vec![0, 2, 4], vec![], vec![1, 3]];
+        let [forth, back] = compare::both_ways(&vectors, length, &parts);
+        let all = sum(&|i| at(&[1.0; 5], i).powi(2));
+        assert!((forth.square - all).abs() <= 1e-6 * all.max(1.0) && forth.apart == 0.0);
+        // What the two orders differ by, in the same f32 sums.
+        let in_order = |order: &[&[usize]], i: usize| -> f32 {
+            let parts = order
+                .iter()
+                .map(|part| part.iter().map(|k| vectors[k * length + i]).reduce(|a, b| a + b));
+            parts.flatten().reduce(|a, b| a + b).expect("there are some")
+        };
+        let apart = sum(&|i| {
+            let forth = in_order(&[&[0, 2, 4], &[1, 3]], i);
+            let back = in_order(&[&[3, 1], &[4, 2, 0]], i);
+            wide(back - forth).powi(2)
+        });
+        assert!((back.apart - apart).abs() <= 1e-6 * apart);
+    }
 }

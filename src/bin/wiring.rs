@@ -9,8 +9,8 @@ use microbatch_lab::{
     data,
     engine::{self, Device, Session, WarmUp},
     protocol::{
-        DeviceReport, Fault, FitReport, FitTry, Fixture, FullBatch, Found, PreflightReport, Preparation, ProbeReport, RunFacts,
-        SelfCheck,
+        DeviceReport, Fault, FitReport, FitTry, Fixture, Found, FullBatch, PreflightReport, Preparation, ProbeReport,
+        RunFacts, SelfCheck,
     },
     setup::Setup,
 };

@@ -7,7 +7,9 @@ use std::{
 
 use super::{outbox::Outbox, run::Active, trainer::Workshop};
 use crate::{
-    protocol::{Command, Event, Fault, FitReport, FitTry, FullBatch, PreflightReport, Preparation, RunId, SelfCheck, VERSION},
+    protocol::{
+        Command, Event, Fault, FitReport, FitTry, FullBatch, PreflightReport, Preparation, RunId, SelfCheck, VERSION,
+    },
     setup::Setup,
 };
 

@@ -4,7 +4,9 @@ use super::{
     outbox::Outbox,
     trainer::{Advance, Trainer},
 };
-use crate::protocol::{CellState, Event, Fault, FullBatch, MicrobatchRow, ProbeReport, RunFacts, RunId, RunState, StepBy};
+use crate::protocol::{
+    CellState, Event, Fault, FullBatch, MicrobatchRow, ProbeReport, RunFacts, RunId, RunState, StepBy,
+};
 
 /// What a run was told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

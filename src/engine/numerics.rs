@@ -97,7 +97,7 @@ impl Numerics {
     #[must_use]
     pub fn apart(&self) -> Self {
         Self {
-            workspace: Workspace::default(),
+            workspace: self.workspace.apart(),
             ..self.clone()
         }
     }

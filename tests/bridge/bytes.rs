@@ -4,8 +4,8 @@ use microbatch_lab::{
     batch::{ConventionId, scaler::ScalerError},
     bridge::wire,
     protocol::{
-        CheckKind, Command, Event, Fault, FitReport, FitTry, FittingSplit, MemoryRow, MemorySource, Outcome, Phase,
-        PhaseBytes, PreflightCheck, PreflightReport, FullBatch, ProbeReport, ProbeRow, RunState,
+        CheckKind, Command, Event, Fault, FitReport, FitTry, FittingSplit, FullBatch, MemoryRow, MemorySource, Outcome,
+        Phase, PhaseBytes, PreflightCheck, PreflightReport, ProbeReport, ProbeRow, RunState,
     },
     setup::{Draft, Key, Setup, parse::parse},
 };
@@ -86,7 +86,10 @@ fn the_whole_recipe_arrives() {
         limit: u64::MAX,
     });
     arrives(&load_fixture(1));
-    arrives(&Command::Probe { run: RUN, full_batch: FullBatch::AsSum });
+    arrives(&Command::Probe {
+        run: RUN,
+        full_batch: FullBatch::AsSum,
+    });
     arrives(&Command::Stop);
 }
 

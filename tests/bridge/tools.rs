@@ -52,9 +52,21 @@ fn a_run_is_probed_between_groups_and_stays_as_it_is() {
     let script = [
         (0, Command::Open),
         (1, load(1)),
-        (2, Command::Probe { run: RUN, full_batch: FullBatch::AsSum }),
+        (
+            2,
+            Command::Probe {
+                run: RUN,
+                full_batch: FullBatch::AsSum,
+            },
+        ),
         (3, Command::Step(RUN, StepBy::Update)),
-        (100, Command::Probe { run: RUN, full_batch: FullBatch::AsSum }),
+        (
+            100,
+            Command::Probe {
+                run: RUN,
+                full_batch: FullBatch::AsSum,
+            },
+        ),
         (101, Command::Step(RUN, StepBy::Update)),
     ];
     let told = Trial::default().run(script);
@@ -73,9 +85,21 @@ fn inside_a_group_a_probe_is_refused_and_the_run_goes_on() {
         (0, Command::Open),
         (1, load(1)),
         (2, Command::Step(RUN, StepBy::Microbatch)),
-        (100, Command::Probe { run: RUN, full_batch: FullBatch::AsSum }),
+        (
+            100,
+            Command::Probe {
+                run: RUN,
+                full_batch: FullBatch::AsSum,
+            },
+        ),
         (101, Command::Step(RUN, StepBy::Update)),
-        (200, Command::Probe { run: RUN, full_batch: FullBatch::AsSum }),
+        (
+            200,
+            Command::Probe {
+                run: RUN,
+                full_batch: FullBatch::AsSum,
+            },
+        ),
     ];
     let told = Trial::default().run(script);
     let answers = probes(&told);
@@ -91,9 +115,27 @@ fn a_probe_of_another_run_is_late_or_wrong() {
         (0, Command::Open),
         (1, load(1)),
         (2, load(2)),
-        (3, Command::Probe { run: RUN, full_batch: FullBatch::AsSum }),
-        (4, Command::Probe { run: RunId(9), full_batch: FullBatch::AsSum }),
-        (5, Command::Probe { run: RunId(2), full_batch: FullBatch::AsSum }),
+        (
+            3,
+            Command::Probe {
+                run: RUN,
+                full_batch: FullBatch::AsSum,
+            },
+        ),
+        (
+            4,
+            Command::Probe {
+                run: RunId(9),
+                full_batch: FullBatch::AsSum,
+            },
+        ),
+        (
+            5,
+            Command::Probe {
+                run: RunId(2),
+                full_batch: FullBatch::AsSum,
+            },
+        ),
     ];
     let told = Trial::default().run(script);
     let probed: Vec<RunId> = probes(&told).into_iter().map(|(run, _)| run).collect();
@@ -201,7 +243,10 @@ fn what_concerns_no_run_waits_for_the_answer() {
     for command in [
         preflight(),
         Command::Pace { run: RUN, pause_ms: 9 },
-        Command::Probe { run: RUN, full_batch: FullBatch::AsSum },
+        Command::Probe {
+            run: RUN,
+            full_batch: FullBatch::AsSum,
+        },
     ] {
         let (told, refusals) = stopped_by(fit(9), command.clone());
         assert!(refusals.is_empty(), "{command:?}");

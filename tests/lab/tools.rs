@@ -5,8 +5,8 @@ use microbatch_lab::{
     data::DataError,
     lab::{Answer, DeviceState, Lab, Msg, NotNow, OwnFile, Transport, ready},
     protocol::{
-        CheckKind, DeviceChoice, DeviceKind, Event, Fault, FitReport, FitTry, FittingSplit, PreflightCheck,
-        PreflightReport, FullBatch, ProbeReport, ProbeRow, RunId, RunState,
+        CheckKind, DeviceChoice, DeviceKind, Event, Fault, FitReport, FitTry, FittingSplit, FullBatch, PreflightCheck,
+        PreflightReport, ProbeReport, ProbeRow, RunId, RunState,
     },
     setup::{Draft, Key},
 };
@@ -128,7 +128,10 @@ fn checks_and_fits_are_asked_only_of_a_device_that_is_free() {
 
 #[test]
 fn answers_arrive_where_they_were_asked_for() {
-    let did = continued(after(path_to(Transport::Paused)).lab, [Msg::Probe(FullBatch::AsSum), probed(1, 3)]);
+    let did = continued(
+        after(path_to(Transport::Paused)).lab,
+        [Msg::Probe(FullBatch::AsSum), probed(1, 3)],
+    );
     assert!(matches!(&did.lab.tools.probe, Answer::Done(report) if report.group == 3 && report.rows.len() == 1));
 
     let refused = Msg::Worker(Event::Probed {
@@ -170,7 +173,10 @@ fn tries_are_shown_as_they_come_and_begin_anew_with_each_search() {
 
 #[test]
 fn what_is_waited_for_is_not_asked_twice() {
-    let did = continued(after(path_to(Transport::Paused)).lab, [Msg::Probe(FullBatch::AsSum), Msg::Probe(FullBatch::AsSum)]);
+    let did = continued(
+        after(path_to(Transport::Paused)).lab,
+        [Msg::Probe(FullBatch::AsSum), Msg::Probe(FullBatch::AsSum)],
+    );
     assert_eq!(did.asked, ["probe 1"]);
     let did = continued(
         after(usable()).lab,

@@ -4,9 +4,9 @@ use microbatch_lab::{
     batch::{ConventionId, ExampleId},
     lab::{Lab, Msg, msg::Effect},
     protocol::{
-        AttemptRow, BatchNormRow, CheckKind, Command, Event, Fault, FitReport, FitTry, FittingSplit, FullBatch, GroupRow,
-        MemoryRow, MemorySource, Outcome, Phase, PhaseBytes, PreflightCheck, PreflightReport, ProbeReport, ProbeRow,
-        ReplicaSpread, RunId, RunState, ScaleRow,
+        AttemptRow, BatchNormRow, CheckKind, Command, Event, Fault, FitReport, FitTry, FittingSplit, FullBatch,
+        GroupRow, MemoryRow, MemorySource, Outcome, Phase, PhaseBytes, PreflightCheck, PreflightReport, ProbeReport,
+        ProbeRow, ReplicaSpread, RunId, RunState, ScaleRow,
     },
     setup::Key,
 };
@@ -137,7 +137,14 @@ async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical
     settle().await;
     page.button(ASK).click();
     settle().await;
-    assert_eq!(asked(&page, |command| *command == Command::Probe { run, full_batch: FullBatch::AsSum }), 1);
+    assert_eq!(
+        asked(&page, |command| *command
+            == Command::Probe {
+                run,
+                full_batch: FullBatch::AsSum
+            }),
+        1
+    );
     assert!(disabled(&page, ASK));
     tell(
         &page,

@@ -15,8 +15,8 @@ use microbatch_lab::{
         trainer::{Advance, Trainer, Workshop},
     },
     protocol::{
-        CellState, Command, DeviceReport, Event, Fault, FitReport, FitTry, Fixture, FullBatch, GroupRow, LaneRow, MicrobatchRow,
-        Outcome, PreflightReport, Preparation, ProbeReport, ReplicaSpread, RunFacts, RunId, SelfCheck,
+        CellState, Command, DeviceReport, Event, Fault, FitReport, FitTry, Fixture, FullBatch, GroupRow, LaneRow,
+        MicrobatchRow, Outcome, PreflightReport, Preparation, ProbeReport, ReplicaSpread, RunFacts, RunId, SelfCheck,
     },
     setup::{Draft, Setup, parse::parse},
 };

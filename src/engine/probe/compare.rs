@@ -31,6 +31,17 @@ pub(super) struct Compared {
 }
 
 impl Compared {
+    /// Sums of squares, of products with the reference, of squared differences from it, and of the reference's squares.
+    #[cfg(feature = "cpu")]
+    pub(super) fn new(square: f64, along: f64, apart: f64, reference: f64) -> Self {
+        Self {
+            square,
+            along,
+            apart,
+            reference,
+        }
+    }
+
     /// The norm of `scale` times this gradient.
     pub(super) fn norm(self, scale: f64) -> f64 {
         scale.abs() * self.square.sqrt()

@@ -18,7 +18,11 @@ impl Directions {
     pub(super) fn of(rows: &[Vec<f64>], tokens: &[f64]) -> Self {
         let mut directions: Vec<Vec<f64>> = Vec::new();
         let rows = rows.iter().map(|row| {
-            let scale: f64 = row.iter().zip(tokens).map(|(coefficient, n)| (coefficient * n).abs()).sum();
+            let scale: f64 = row
+                .iter()
+                .zip(tokens)
+                .map(|(coefficient, n)| (coefficient * n).abs())
+                .sum();
             let unit: Vec<f64> = if scale > 0.0 {
                 row.iter().map(|coefficient| coefficient / scale).collect()
             } else {
@@ -37,7 +41,9 @@ impl Directions {
 }
 
 fn same(a: &[f64], b: &[f64]) -> bool {
-    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= SAME * a.abs().max(b.abs()))
+    a.iter()
+        .zip(b)
+        .all(|(a, b)| (a - b).abs() <= SAME * a.abs().max(b.abs()))
 }
 
 #[cfg(test)]

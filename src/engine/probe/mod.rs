@@ -11,7 +11,10 @@
 mod combine;
 mod compare;
 mod direction;
+mod sums;
 mod sweep;
+#[cfg(feature = "cpu")]
+mod walk;
 mod weights;
 
 use burn::tensor::Tensor;
@@ -19,12 +22,14 @@ use web_time::Instant;
 
 use super::{Device, model::Network, numerics::Numerics, readback::Readback};
 use crate::{
-    batch::{Convention, ConventionId, Example, GroupFacts, GroupPlan, PaddedBatch, Pass, TokenWeights, convention::TABLE},
+    batch::{
+        Convention, ConventionId, Example, GroupFacts, GroupPlan, PaddedBatch, Pass, TokenWeights, convention::TABLE,
+    },
     protocol::{Fault, FullBatch, ProbeReport, ProbeRow},
     setup::{DropoutOrder, Setup},
 };
-use compare::Comparison;
 use direction::Directions;
+use sums::{Sums, Task};
 use sweep::Sweep;
 
 /// The token weights of conventions that do not count each token of a microbatch once.
@@ -83,7 +88,12 @@ pub async fn next_group(
     };
     let in_one_pass = full_batch == FullBatch::InOnePass || !subject.rows_apart;
     let whole = in_one_pass.then(|| plan.whole(examples));
-    let whole = whole.map(|whole| (whole.facts(), batches(&whole).pop().unwrap_or_else(|| PaddedBatch::new(&[]))));
+    let whole = whole.map(|whole| {
+        (
+            whole.facts(),
+            batches(&whole).pop().unwrap_or_else(|| PaddedBatch::new(&[])),
+        )
+    });
     let group = Group {
         facts: &plan.facts(),
         batches: &batches(plan),
@@ -105,16 +115,20 @@ pub async fn probe(subject: &Subject<'_>, group: &Group<'_>, number: u64) -> Res
     let sweeps = sweeps(subject, group, &mut readback);
     let gradients: Vec<Option<Tensor<1>>> = sweeps.iter().flat_map(Sweep::gradients).collect();
     let asked = Asked::of(&sweeps);
-    let vectors = combine::all(&asked.directions.directions, &gradients, subject.parameters);
-    let full = vectors.clone().narrow(0, asked.full.0, 1);
-    let comparison = Comparison::ask(&mut readback, vectors, full);
-    let [forth, back] = combine::both_ways(group.facts, &sweeps[0].gradients(), subject.parameters);
-    let noise = Comparison::ask(&mut readback, back, forth);
+    let task = Task {
+        rows: &asked.directions.directions,
+        reference: asked.full.0,
+        gradients: &gradients,
+        group: group.facts,
+        parameters: subject.parameters,
+    };
+    let sums = Sums::ask(&task, &mut readback);
     let values = readback.read().await?;
-    let compared = comparison.answer(&values);
-    let noise = noise.answer(&values);
+    let (compared, noise_floor) = sums.answer(&values);
     let losses: Vec<f64> = asked.rows.iter().map(|(row, sweep)| sweep.loss(row, &values)).collect();
-    let full_norm = compared.get(asked.full.0).map_or(f64::NAN, |full| full.norm(asked.full.1));
+    let full_norm = compared
+        .get(asked.full.0)
+        .map_or(f64::NAN, |full| full.norm(asked.full.1));
     let full_loss = asked.place(ConventionId::FullBatch).map_or(f64::NAN, |at| losses[at]);
     let row = |convention: &Convention| -> Option<ProbeRow> {
         let at = asked.place(convention.id)?;
@@ -142,7 +156,7 @@ pub async fn probe(subject: &Subject<'_>, group: &Group<'_>, number: u64) -> Res
         },
         full_batch_norm: full_norm,
         rows: TABLE.iter().filter_map(row).collect(),
-        noise_floor: noise.first().map_or(f64::NAN, |sums| sums.relative_l2(1.0)),
+        noise_floor,
         backwards: sweeps.iter().map(Sweep::backwards).sum(),
         elapsed_ms: began.elapsed().as_secs_f64() * 1e3,
     })

@@ -89,7 +89,10 @@ mod tests {
         assert_eq!(inside(&[3]), Inside::Nothing);
         assert_eq!(inside(&[2, 3]), Inside::All(0.25));
         assert_eq!(Inside::of(TokenWeights::Uniform, &batch(&[0, 2])), Inside::All(1.0));
-        assert_eq!(by_row(TokenWeights::ExampleMean, &batch(&[0, 2, 3])), [1.0 / 3.0, 0.25, 0.0]);
+        assert_eq!(
+            by_row(TokenWeights::ExampleMean, &batch(&[0, 2, 3])),
+            [1.0 / 3.0, 0.25, 0.0]
+        );
         let all = PaddedBatch::new(&examples.iter().collect::<Vec<_>>());
         assert_eq!(joined(&[&batch(&[0, 1]), &batch(&[2, 3])]), all);
         assert_eq!(joined(&[&batch(&[1]), &batch(&[0]), &batch(&[3])]), batch(&[1, 0, 3]));

@@ -45,6 +45,15 @@ impl Workspace {
         }))
     }
 
+    /// One with the same lists and no memory yet.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self(Arc::new(Mutex::new(Store {
+            programs: locked(&self.0).programs.clone(),
+            spare: Vec::new(),
+        })))
+    }
+
     /// Lets go of the memory that is in nobody's use: between two groups it would stand beside the optimizer's state, and be taken for part of
     /// what a run holds.
     pub fn rest(&self) {
