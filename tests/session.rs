@@ -69,9 +69,19 @@ fn warming_up_counts_to_its_end() {
     while let Some(Preparation::CompilingKernels { done, total }) = block_on(warm_up.step()).unwrap() {
         seen.push((done, total));
     }
-    // 8 microbatches, a forward and a backward each, and the update.
-    assert_eq!(seen, (1..=17).map(|done| (done, 17)).collect::<Vec<_>>());
+    // A microbatch on each of two replicas, a forward and a backward each, and the update.
+    assert_eq!(seen, (1..=5).map(|done| (done, 5)).collect::<Vec<_>>());
     assert_eq!(block_on(warm_up.step()).unwrap(), None);
+}
+
+/// What burn's operations do may take other kernels for other shapes.
+#[test]
+fn without_a_list_a_whole_group_is_warmed_up() {
+    let setup = setup(&[(Key::Model, "token_mlp"), (Key::Precision, "f16")]);
+    let mut warm_up = WarmUp::new(&Device::flex(), &setup, &corpus(&setup)).unwrap();
+    let first = block_on(warm_up.step()).unwrap();
+    // 8 microbatches, a forward and a backward each, and the update.
+    assert_eq!(first, Some(Preparation::CompilingKernels { done: 1, total: 17 }));
 }
 
 #[test]

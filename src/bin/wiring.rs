@@ -74,7 +74,7 @@ impl Workshop for OnDevice {
     async fn load_fixture(&mut self, fixture: Fixture, say: &dyn Fn(Preparation)) -> Result<OnSession, Fault> {
         let device = self.device()?;
         if self.compiles {
-            let mut warm_up = WarmUp::of(Session::of_fixture(device, fixture.clone())?);
+            let mut warm_up = WarmUp::of_fixture(device, fixture.clone())?;
             while let Some(progress) = warm_up.step().await? {
                 say(progress);
             }

@@ -1,14 +1,20 @@
 //! Compiling a run's kernels ahead of it, piece by piece, so that a page can show progress.
 
-use super::{Advance, Device, Session};
+use super::{Advance, Device, Session, program::Recorded};
 use crate::{
-    batch::GroupPlan,
+    batch::{Example, GroupPlan, IGNORE_INDEX},
     data::Corpus,
-    protocol::{CellState, Fault, Preparation},
-    setup::Setup,
+    protocol::{CellState, Fault, Fixture, Preparation},
+    setup::{Precision, Setup},
 };
 
+/// Tokens of an example that is there to compile kernels only.
+const FEW: usize = 2;
+
 /// One group of the real setup, computed on throw-away state.
+///
+/// A network's list takes the same kernels whatever the shape of a microbatch, so there one microbatch a replica is enough, of examples
+/// that are cut short. Burn's operations may have other kernels for other shapes, so what they do is done in full.
 ///
 /// ```ignore
 /// let mut warm_up = WarmUp::new(&device, &setup, &corpus)?;
@@ -23,12 +29,27 @@ pub struct WarmUp {
 impl WarmUp {
     /// Nothing is computed yet.
     pub fn new(device: &Device, setup: &Setup, corpus: &Corpus) -> Result<Self, Fault> {
-        // Kernels depend on what is computed, not on which microbatch it is; the longest examples would only take longer.
-        Ok(Self::of(Session::new(device, setup, corpus.clone())?))
+        let mut corpus = corpus.clone();
+        let short = by_list(device, setup);
+        if short {
+            corpus.examples.iter_mut().for_each(cut);
+        }
+        Ok(Self::of(Session::new(device, setup, corpus)?, short))
     }
 
-    /// One that uses up `session`.
-    pub fn of(session: Session) -> Self {
+    /// The same for a run whose examples and first parameters are given.
+    pub fn of_fixture(device: &Device, mut fixture: Fixture) -> Result<Self, Fault> {
+        let short = by_list(device, &fixture.setup);
+        if short {
+            fixture.examples.iter_mut().for_each(cut);
+        }
+        Ok(Self::of(Session::of_fixture(device, fixture)?, short))
+    }
+
+    fn of(mut session: Session, short: bool) -> Self {
+        if short {
+            session.keep_first_microbatches();
+        }
         Self {
             session,
             done: 0,
@@ -68,6 +89,20 @@ impl WarmUp {
             total: self.total,
         }
     }
+}
+
+/// Whether the lanes of `setup` are worked off by their network's list.
+fn by_list(device: &Device, setup: &Setup) -> bool {
+    let plain = setup.precision == Precision::F32 && setup.dropout.is_none() && setup.batch_norm.is_none();
+    plain && Recorded::runs_on(device)
+}
+
+/// Leaves a few tokens, each of them scored if any was: an example without anything to learn stays one.
+fn cut(example: &mut Example) {
+    let scored = example.labels.iter().find(|&&label| label != IGNORE_INDEX);
+    let label = scored.copied().unwrap_or(IGNORE_INDEX);
+    example.tokens.truncate(FEW);
+    example.labels = vec![label; example.tokens.len()];
 }
 
 /// A forward and a backward of each microbatch, and the update.

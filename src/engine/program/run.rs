@@ -128,6 +128,11 @@ impl Recorded {
         }
     }
 
+    /// Whether anything works lists off on `device`.
+    pub fn runs_on(device: &Device) -> bool {
+        style_of(device).is_some()
+    }
+
     /// Whether one backward on `device` can give gradients with two kinds of weights; see [`Self::backward_both`].
     pub fn weighs_rows(device: &Device) -> bool {
         style_of(device).is_some_and(|style| style.weighs_rows)

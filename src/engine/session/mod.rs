@@ -257,6 +257,17 @@ impl Session {
         }
     }
 
+    /// Trains on the first microbatch of each replica of the first group again and again, where anything of it is scored. Before its
+    /// first group.
+    pub(super) fn keep_first_microbatches(&mut self) {
+        let Some(plan) = self.epochs.peek() else { return };
+        let mut plan = plan.clone();
+        plan.microbatches.retain(|k| k.facts.index == 0);
+        if plan.supervised() > 0 {
+            self.repeat(plan);
+        }
+    }
+
     /// Trains on this one group again and again. Before its first group.
     pub(super) fn repeat(&mut self, plan: GroupPlan) {
         self.epochs.repeat(plan);
