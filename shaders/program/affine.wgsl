@@ -73,11 +73,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         }
     }
     let first = row * op.outputs + column;
-    #each 8 arena[op.out + first + $u * op.outputs] = a$; arena[op.out + first + $u * op.outputs + second] = b$;
-    if op.then == KEEP && op.bias == NONE {
-        return;
-    }
-    // From memory once more, so that what follows is compiled once and not for each register.
+    // In an array, so that what follows is compiled once and not for each register.
+    var sums: array<vec4<f32>, 16>;
+    #each 8 sums[2u * $u] = a$; sums[2u * $u + 1u] = b$;
     for (var k = 0u; k <= second; k++) {
         var bias = vec4<f32>(0.0);
         if op.bias != NONE {
@@ -85,7 +83,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         }
         for (var i = 0u; i < 8u; i++) {
             let at = first + i * op.outputs + k;
-            var y = arena[op.out + at] + bias;
+            var y = sums[2u * i + k] + bias;
             switch op.then {
                 case ADD: {
                     y += arena[op.other + at];

@@ -8,7 +8,7 @@ use super::{
     lane::Lane,
     microbatch::Microbatch,
     model::{Network, layers::half},
-    readback::{Readback, read},
+    readback::{Readback, Slot, Values},
     settings::Settings,
 };
 use crate::{
@@ -28,6 +28,8 @@ use crate::{
 
 /// Room for a GPU's fast tanh and exp; a wrong kernel misses it by far.
 const TOLERANCE: f64 = 1e-4;
+
+const CONVENTION: ConventionId = ConventionId::TokenWeighted;
 
 /// Every kernel that a run can use is used by one of these.
 const NETWORKS: [Network; 2] = [
@@ -58,10 +60,16 @@ pub async fn self_check(device: &Device) -> Result<SelfCheck, Fault> {
             reason: "the check group is empty".to_owned(),
         });
     };
-    let mut worst = rounding_error(device).await?;
-    for network in NETWORKS {
-        worst = worst.or_worse(errors_of(network, device, &group, &examples).await?);
-    }
+    // All is asked of the device first, and what it must be is computed here while the device compiles and works.
+    let mut readback = Readback::default();
+    let rounded = round_off(device, &mut readback);
+    let computed = NETWORKS.map(|network| Computed::ask(network, device, &group, &examples, &mut readback));
+    let expected = NETWORKS.map(|network| expected(network, &group, &examples));
+    let values = readback.read().await?;
+    let networks = computed.iter().zip(&expected);
+    let worst = networks.fold(rounding_error(values.of(rounded)), |worst, (computed, expected)| {
+        worst.or_worse(computed.errors(expected, &group, &values))
+    });
     Ok(SelfCheck {
         gradient_error: worst.gradient,
         loss_error: worst.loss,
@@ -87,99 +95,125 @@ impl Errors {
     }
 }
 
-async fn errors_of(
-    network: Network,
-    device: &Device,
-    group: &GroupPlan,
-    examples: &[Example],
-) -> Result<Errors, Fault> {
-    let convention = Convention::of(ConventionId::TokenWeighted);
-    let parameters = parameters(network);
-    let (expected, expected_loss) = oracle(network, convention, group, examples, &parameters);
-
-    let device = device.clone().without_autodiff();
-    let narrow: Vec<f32> = parameters.iter().copied().map(super::microbatch::to_f32).collect();
-    let start = Tensor::<1>::from_data(TensorData::new(narrow, [parameters.len()]), &device);
-    let schedule = Schedule {
-        shape: ScheduleShape::Constant,
-        peak: 0.1,
-        warmup: 0,
-        total: 1,
-        start: WarmupStart::default(),
-    };
-    let settings = Settings {
-        accumulation: group.nominal_accumulation,
-        optimizer: Optimizer::Sgd { momentum: 0.0 },
-        schedule,
-        schedule_unit: Unit::AppliedUpdates,
-        clip_norm: None,
-        loss_scale: None,
-        precision: Precision::F32,
-        inject_inf: Vec::new(),
-    };
-    let mut lane = Lane::new(convention, Recipe::default(), network, &start, group.replicas, settings);
-    let microbatches: Vec<Microbatch> = group
-        .microbatches
-        .iter()
-        .map(|k| Microbatch::new(&device, PaddedBatch::of(examples, &k.ids)))
-        .collect();
-    let reduced = lane.gradient_of(group, &microbatches);
-    let mut readback = Readback::default();
-    let gradient = readback.add(&reduced.gradient);
-    let sums: Vec<_> = reduced.sums.iter().flatten().map(|sum| readback.add(sum)).collect();
-    let values = readback.read().await?;
-    let gradient: Vec<f64> = values.of(gradient).iter().copied().map(f64::from).collect();
-    let loss: f64 = sums.iter().map(|&sum| values.one(sum)).sum();
-    // The device counts the scored positions too.
-    let counted: f32 = sums.iter().filter_map(|&sum| values.of(sum).get(1)).sum();
-    let counts_right = (f64::from(counted) - group.supervised() as f64).abs() < 0.5;
-    Ok(Errors {
-        gradient: if gradient.len() == expected.len() {
-            relative_l2(&gradient, &expected)
-        } else {
-            f64::NAN
-        },
-        loss: if counts_right {
-            (loss - expected_loss).abs() / expected_loss
-        } else {
-            f64::NAN
-        },
-    })
+/// What the check group must come to: its gradient and its loss.
+fn expected(network: Network, group: &GroupPlan, examples: &[Example]) -> (Vec<f64>, f64) {
+    oracle(
+        network,
+        Convention::of(CONVENTION),
+        group,
+        examples,
+        &parameters(network),
+    )
 }
 
-/// Numbers on both sides of every place where rounding to half precision changes its way, as a run in it needs them: exactly.
-async fn rounding_error(device: &Device) -> Result<Errors, Fault> {
-    let numbers = [
-        0.1f32,
-        -0.1,
-        3.333_333_3,
-        2048.5,
-        -2049.5,
-        65504.0,
-        65519.0,
-        65520.0,
-        -1e9,
-        6.2e-5,
-        6.1e-5,
-        3e-6,
-        6e-8,
-        2.9e-8,
-        -1e-20,
-        0.0,
-    ];
-    let data = TensorData::new(numbers.to_vec(), [1, numbers.len()]);
-    let rounded = half(Tensor::<2>::from_data(data, &device.clone().without_autodiff()));
-    let rounded = read(&rounded.reshape([numbers.len()])).await?;
-    let wanted = |x: f32| super::microbatch::to_f32(to_half(f64::from(x)));
-    let exact = rounded.len() == numbers.len()
-        && numbers
+/// What a device was asked for.
+struct Computed {
+    gradient: Slot,
+    sums: Vec<Slot>,
+}
+
+impl Computed {
+    fn ask(
+        network: Network,
+        device: &Device,
+        group: &GroupPlan,
+        examples: &[Example],
+        readback: &mut Readback,
+    ) -> Self {
+        let device = device.clone().without_autodiff();
+        let parameters = parameters(network);
+        let narrow: Vec<f32> = parameters.iter().copied().map(super::microbatch::to_f32).collect();
+        let start = Tensor::<1>::from_data(TensorData::new(narrow, [parameters.len()]), &device);
+        let schedule = Schedule {
+            shape: ScheduleShape::Constant,
+            peak: 0.1,
+            warmup: 0,
+            total: 1,
+            start: WarmupStart::default(),
+        };
+        let settings = Settings {
+            accumulation: group.nominal_accumulation,
+            optimizer: Optimizer::Sgd { momentum: 0.0 },
+            schedule,
+            schedule_unit: Unit::AppliedUpdates,
+            clip_norm: None,
+            loss_scale: None,
+            precision: Precision::F32,
+            inject_inf: Vec::new(),
+        };
+        let convention = Convention::of(CONVENTION);
+        let mut lane = Lane::new(convention, Recipe::default(), network, &start, group.replicas, settings);
+        let microbatches: Vec<Microbatch> = group
+            .microbatches
             .iter()
-            .zip(&rounded)
+            .map(|k| Microbatch::new(&device, PaddedBatch::of(examples, &k.ids)))
+            .collect();
+        let reduced = lane.gradient_of(group, &microbatches);
+        Self {
+            gradient: readback.add(&reduced.gradient),
+            sums: reduced.sums.iter().flatten().map(|sum| readback.add(sum)).collect(),
+        }
+    }
+
+    fn errors(&self, (gradient, loss): &(Vec<f64>, f64), group: &GroupPlan, values: &Values) -> Errors {
+        let ours: Vec<f64> = values.of(self.gradient).iter().copied().map(f64::from).collect();
+        let sum: f64 = self.sums.iter().map(|&sum| values.one(sum)).sum();
+        // The device counts the scored positions too.
+        let counted: f32 = self.sums.iter().filter_map(|&sum| values.of(sum).get(1)).sum();
+        let counts_right = (f64::from(counted) - group.supervised() as f64).abs() < 0.5;
+        Errors {
+            gradient: if ours.len() == gradient.len() {
+                relative_l2(&ours, gradient)
+            } else {
+                f64::NAN
+            },
+            loss: if counts_right {
+                (sum - loss).abs() / loss
+            } else {
+                f64::NAN
+            },
+        }
+    }
+}
+
+/// Numbers on both sides of every place where rounding to half precision changes its way.
+const TO_ROUND: [f32; 16] = [
+    0.1,
+    -0.1,
+    3.333_333_3,
+    2048.5,
+    -2049.5,
+    65504.0,
+    65519.0,
+    65520.0,
+    -1e9,
+    6.2e-5,
+    6.1e-5,
+    3e-6,
+    6e-8,
+    2.9e-8,
+    -1e-20,
+    0.0,
+];
+
+fn round_off(device: &Device, readback: &mut Readback) -> Slot {
+    let data = TensorData::new(TO_ROUND.to_vec(), [1, TO_ROUND.len()]);
+    let rounded = half(Tensor::<2>::from_data(data, &device.clone().without_autodiff()));
+    readback.add(&rounded.reshape([TO_ROUND.len()]))
+}
+
+/// A run in half precision needs these exactly.
+fn rounding_error(rounded: &[f32]) -> Errors {
+    let wanted = |x: f32| super::microbatch::to_f32(to_half(f64::from(x)));
+    let exact = rounded.len() == TO_ROUND.len()
+        && TO_ROUND
+            .iter()
+            .zip(rounded)
             .all(|(&x, ours)| ours.to_bits() == wanted(x).to_bits());
-    Ok(Errors {
+    Errors {
         gradient: if exact { 0.0 } else { f64::NAN },
         loss: 0.0,
-    })
+    }
 }
 
 /// The fault of a failed check; `None` where it passed.

@@ -54,7 +54,7 @@ impl Memory {
                                 factor: factor * by,
                                 adds,
                             },
-                            flat: &mut *weighed,
+                            flat: weighed,
                         },
                     ];
                     self.sums_over(row * columns..(row + 1) * columns, of, reads, &mut both);
