@@ -23,7 +23,7 @@ const DEVIATION: f64 = 0.02;
 pub(crate) struct Work {
     /// What it is called.
     pub(crate) name: &'static str,
-    shape: TransformerShape,
+    pub(crate) shape: TransformerShape,
     m: u32,
     accumulation: u32,
     replicas: u32,

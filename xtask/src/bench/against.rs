@@ -26,6 +26,9 @@ const CALLS: [&str; 10] = [
     "shaders",
 ];
 
+/// Losses of the same training in plain f64, by work.
+const EXACT: &str = include_str!("../../../bench/f64-losses.json");
+
 /// The largest difference between two losses of the same training in float32.
 const LOSS: f64 = 1e-5;
 
@@ -43,6 +46,7 @@ pub fn cpu(results: &Results, works: &[&str]) -> Vec<Line> {
         lines.push(run.ratio(work, "medianMs", ORT, 1.0));
         lines.push(run.ratio(work, "medianMs", "wasm-hand", 1.4));
         lines.push(run.losses(work));
+        lines.push(run.exact_losses(work));
     }
     lines.push(run.ratio("W1", "coldMs", "jax-wasm", 0.5));
     lines.push(run.longest_task(works));
@@ -65,6 +69,7 @@ pub fn gpu(results: &Results, traced: &Results) -> Vec<Line> {
         trace.calls("calls", &CALLS),
         trace.calls("dispatches", &["dispatch"]),
         run.losses("W1"),
+        run.exact_losses("W1"),
         run.ratio("W1", "coldMs", "jax-webgpu", 0.5),
         run.longest_task(&["W1"]),
     ]
@@ -126,6 +131,34 @@ impl Run<'_> {
             from: errors
                 .as_ref()
                 .map_or_else(|_| String::new(), |all| format!("{} runs", all.len())),
+            figure: errors.and_then(|all| largest(&all).ok_or_else(|| "no runs".to_owned())),
+        }
+    }
+
+    /// Against the same training in plain f64, `tests/f64_losses.rs`: the peers' reference is itself a sum in float32.
+    fn exact_losses(&self, work: &str) -> Line {
+        let exact = Json::read(EXACT).map(|all| all.get(work).numbers());
+        let error = |result: &Json| {
+            let ours = result.get("losses").numbers();
+            let exact = exact.as_deref().unwrap_or_default();
+            let apart: Vec<f64> = ours.iter().zip(exact).map(|(a, b)| (a - b).abs()).collect();
+            largest(&apart)
+        };
+        let errors = self.all(self.ours, work, error);
+        Line {
+            name: format!("{work} {}: largest loss error against f64", device(self.ours)),
+            bound: Bound::AtMost(LOSS),
+            unit: "",
+            from: errors.as_ref().map_or_else(
+                |_| String::new(),
+                |all| {
+                    format!(
+                        "{} runs, the first {} updates",
+                        all.len(),
+                        exact.as_ref().map_or(0, Vec::len)
+                    )
+                },
+            ),
             figure: errors.and_then(|all| largest(&all).ok_or_else(|| "no runs".to_owned())),
         }
     }
@@ -210,6 +243,9 @@ mod tests {
         assert_eq!((hand.figure.clone(), hand.verdict()), (Ok(1.5), Verdict::Short));
         assert_eq!(hand.from, "100, 150, 90 against 80, 100, 60 ms");
         assert_eq!(line(&lines, "loss error").figure, Ok(9e-6));
+        let exact = line(&lines, "loss error against f64");
+        assert_eq!(exact.verdict(), Verdict::Short, "losses of other work");
+        assert!(exact.figure.as_ref().is_ok_and(|&error| error > 3.0), "{exact:?}");
         let task = line(&lines, "longest task");
         assert_eq!((task.figure.clone(), task.verdict()), (Ok(51.0), Verdict::Short));
     }
