@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use microbatch_lab::{
     batch::{
-        PaddedBatch,
+        Example, PaddedBatch,
         oracle::{AdamW, Optimizer, transformer_gradient},
     },
     protocol::Fixture,
@@ -43,7 +43,7 @@ fn losses(name: &str, updates: u32) -> Vec<f64> {
     let microbatch = setup.split.microbatch.get() as usize;
     let mut losses = Vec::new();
     for examples in examples.chunks(group) {
-        let tokens: u64 = examples.iter().map(|example| example.supervised()).sum();
+        let tokens: u64 = examples.iter().map(Example::supervised).sum();
         let (mut sum, mut gradient) = (0.0, vec![0.0; parameters.len()]);
         for examples in examples.chunks(microbatch) {
             let batch = PaddedBatch::new(&examples.iter().collect::<Vec<_>>());
@@ -63,7 +63,9 @@ fn losses(name: &str, updates: u32) -> Vec<f64> {
             sum += of.sum;
             gradient.iter_mut().zip(slopes).for_each(|(sum, slope)| *sum += slope);
         }
-        gradient.iter_mut().for_each(|sum| *sum /= tokens as f64);
+        for sum in &mut gradient {
+            *sum /= tokens as f64;
+        }
         losses.push(sum / tokens as f64);
         optimizer.apply(&mut parameters, &gradient, 1e-3);
     }

@@ -56,18 +56,37 @@ pub fn compare(vectors: &[f32], length: usize, rows: &[Vec<f32>], reference: usi
 /// order.
 pub fn both_ways(vectors: &[f32], length: usize, parts: &[Vec<usize>]) -> [Against; 2] {
     let mut all = [Against::default(); 2];
+    let forth = || parts.iter().map(|part| part.iter());
+    let back = || parts.iter().rev().map(|part| part.iter().rev());
     for from in (0..length).step_by(CHUNK) {
         let chunk = |vector: usize| part(vectors, length, vector, from);
-        let of_part = |order: &mut dyn Iterator<Item = usize>| order.map(chunk).reduce(added);
-        let forth = parts.iter().filter_map(|part| of_part(&mut part.iter().copied()));
-        let back = parts.iter().rev();
-        let back = back.filter_map(|part| of_part(&mut part.iter().rev().copied()));
-        if let (Some(forth), Some(back)) = (forth.reduce(added), back.reduce(added)) {
+        if let (Some(forth), Some(back)) = (in_order(forth(), chunk), in_order(back(), chunk)) {
             all[0].add(forth, forth);
             all[1].add(back, forth);
         }
     }
     all
+}
+
+/// The sum of each part, and of those.
+#[inline]
+fn in_order<'a, P: Iterator<Item = &'a usize>>(
+    parts: impl Iterator<Item = P>,
+    chunk: impl Fn(usize) -> Chunk,
+) -> Option<Chunk> {
+    let mut total: Option<Chunk> = None;
+    for mut part in parts {
+        let Some(&first) = part.next() else { continue };
+        let mut sum = chunk(first);
+        for &vector in part {
+            add_to(&mut sum, chunk(vector));
+        }
+        match &mut total {
+            Some(total) => add_to(total, sum),
+            None => total = Some(sum),
+        }
+    }
+    total
 }
 
 type Chunk = [f32x4; FOURS];
@@ -76,18 +95,28 @@ type Chunk = [f32x4; FOURS];
 fn part(vectors: &[f32], length: usize, vector: usize, from: usize) -> Chunk {
     let end = (from + CHUNK).min(length);
     let values = &vectors[vector * length + from..vector * length + end];
-    std::array::from_fn(|at| load(values, at * LANES))
+    match values.first_chunk::<CHUNK>() {
+        // Read as bytes, with one look at the bounds and not one for each four.
+        Some(whole) => bytemuck::pod_read_unaligned(bytemuck::bytes_of(whole)),
+        None => std::array::from_fn(|at| load(values, at * LANES)),
+    }
 }
 
 #[inline]
-fn added(a: Chunk, b: Chunk) -> Chunk {
-    std::array::from_fn(|at| a[at] + b[at])
+fn add_to(sum: &mut Chunk, values: Chunk) {
+    for (sum, value) in sum.iter_mut().zip(values) {
+        *sum += value;
+    }
 }
 
 #[inline]
 fn mixed(row: &[f32], chunk: impl Fn(usize) -> Chunk) -> Chunk {
     let mut sum = [f32x4::ZERO; FOURS];
     for (vector, &coefficient) in row.iter().enumerate() {
+        // Most rows leave most vectors out. What is left out counts for nothing, even where it is no number.
+        if coefficient == 0.0 {
+            continue;
+        }
         let values = chunk(vector);
         let coefficient = f32x4::splat(coefficient);
         for (sum, value) in sum.iter_mut().zip(values) {

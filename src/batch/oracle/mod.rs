@@ -22,5 +22,5 @@ pub use cross_entropy::{TokenLosses, token_cross_entropy};
 pub use mlp::{MlpShape, Scored, mlp_gradient, mlp_pass};
 pub use numerics::Numerics;
 pub use optimizer::{AdamW, Optimizer, Sgd};
-pub use recipe::{Contribution, combine, token_weights};
+pub use recipe::{Contribution, combine, row_weights, token_weights};
 pub use transformer::{TransformerShape, transformer_gradient, transformer_pass};

@@ -11,22 +11,25 @@ pub struct Contribution {
     pub gradient: Vec<f64>,
 }
 
+/// The weight that every scored position of a row has inside its microbatch's sum; `None` where the row has none.
+pub fn row_weights(weights: TokenWeights, batch: &PaddedBatch) -> impl Iterator<Item = Option<f64>> {
+    let rows = batch.labels.chunks(batch.width);
+    let counts = rows.map(|row| row.iter().filter(|label| **label != IGNORE_INDEX).count());
+    counts.map(move |n| match (n, weights) {
+        (0, _) => None,
+        (_, TokenWeights::Uniform) => Some(1.0),
+        (n, TokenWeights::ExampleMean) => Some(1.0 / n as f64),
+    })
+}
+
 /// The weight of each position's loss inside its microbatch's sum; 0 where nothing is scored.
 pub fn token_weights(weights: TokenWeights, batch: &PaddedBatch) -> Vec<f64> {
-    let scored = |label: &i32| *label != IGNORE_INDEX;
-    let rows = batch.labels.chunks(batch.width);
-    let per_row: Vec<f64> = match weights {
-        TokenWeights::Uniform => rows.map(|_| 1.0).collect(),
-        TokenWeights::ExampleMean => {
-            let count = |row: &[i32]| row.iter().filter(|l| scored(l)).count();
-            rows.map(count)
-                .map(|n| if n == 0 { 0.0 } else { 1.0 / n as f64 })
-                .collect()
-        }
-    };
-    let rows = batch.labels.chunks(batch.width).zip(per_row);
-    rows.flat_map(|(row, w)| row.iter().map(move |l| if scored(l) { w } else { 0.0 }))
-        .collect()
+    let rows = batch.labels.chunks(batch.width).zip(row_weights(weights, batch));
+    rows.flat_map(|(row, weight)| {
+        let of = move |label: &i32| if *label == IGNORE_INDEX { None } else { weight };
+        row.iter().map(move |label| of(label).unwrap_or(0.0))
+    })
+    .collect()
 }
 
 /// The reduced gradient of a group under a convention: `1/D * sum_k coefficient_k * g_k`.

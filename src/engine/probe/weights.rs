@@ -1,6 +1,6 @@
 //! How tokens weigh inside a microbatch, and several microbatches as one.
 
-use crate::batch::{IGNORE_INDEX, PAD_ID, PaddedBatch, TokenWeights, oracle::token_weights};
+use crate::batch::{IGNORE_INDEX, PAD_ID, PaddedBatch, TokenWeights, oracle::row_weights};
 
 /// The weights of a microbatch's scored tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,12 +15,7 @@ pub(super) enum Inside {
 
 impl Inside {
     pub(super) fn of(weights: TokenWeights, batch: &PaddedBatch) -> Self {
-        let of_positions = token_weights(weights, batch);
-        let mut scored = of_positions
-            .into_iter()
-            .zip(&batch.labels)
-            .filter(|(_, label)| **label != IGNORE_INDEX)
-            .map(|(weight, _)| weight);
+        let mut scored = row_weights(weights, batch).flatten();
         match scored.next() {
             None => Self::Nothing,
             Some(first) if scored.all(|other| other.to_bits() == first.to_bits()) => Self::All(first),
@@ -31,13 +26,9 @@ impl Inside {
 
 /// What each row's loss sum is multiplied by; 0 where a row has nothing scored.
 pub(super) fn by_row(weights: TokenWeights, batch: &PaddedBatch) -> Vec<f64> {
-    let of_positions = token_weights(weights, batch);
-    let rows = of_positions.chunks(batch.width).zip(batch.labels.chunks(batch.width));
-    rows.map(|(weights, labels)| {
-        let scored = weights.iter().zip(labels).find(|(_, label)| **label != IGNORE_INDEX);
-        scored.map_or(0.0, |(&weight, _)| weight)
-    })
-    .collect()
+    row_weights(weights, batch)
+        .map(|weight| weight.unwrap_or(0.0))
+        .collect()
 }
 
 /// All rows of some microbatches, padded to the widest.

@@ -45,7 +45,7 @@ pub fn measured(results: &Results) -> Vec<Line> {
     // Not held to anything: who asks for it asks for a second computation.
     let in_one_pass = |name: &str| {
         let line = find(name).ok()?;
-        let ratio = paired_ratio(&line.get("in_one_pass").numbers(), &line.get("one").numbers())?;
+        let ratio = paired_ratio(&line.get("in_one_pass").numbers(), &line.get("beside").numbers())?;
         Some(format!("; with the full batch in one pass {} of it", shown(ratio)))
     };
     let probe = |title: &str, name: &str| {
