@@ -53,11 +53,13 @@ const STYLES: [Style; 2] = [
         kept: Kept::Probabilities,
         weights_at_end: false,
         weighs_rows: true,
+        uploads_together: false,
     },
     Style {
         kept: Kept::LogSumExp,
         weights_at_end: true,
         weighs_rows: false,
+        uploads_together: true,
     },
 ];
 

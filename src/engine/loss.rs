@@ -19,14 +19,14 @@ pub fn loss(logits: Tensor<2>, microbatch: &Microbatch, weights: TokenWeights) -
     let targets = &microbatch.targets;
     match weights {
         TokenWeights::Uniform => {
-            let objective = totals(logits, targets, targets.scored.clone());
+            let objective = totals(logits, targets, targets.scored().clone());
             Loss {
                 sum: objective.clone().without_autodiff(),
                 objective,
             }
         }
         TokenWeights::ExampleMean => Loss {
-            sum: totals(logits.clone().without_autodiff(), targets, targets.scored.clone()),
+            sum: totals(logits.clone().without_autodiff(), targets, targets.scored().clone()),
             objective: totals(logits, targets, microbatch.weights(weights)),
         },
     }
@@ -35,9 +35,9 @@ pub fn loss(logits: Tensor<2>, microbatch: &Microbatch, weights: TokenWeights) -
 /// `(loss * mask).sum() / mask.sum()` where the mask is empty: the weight of every position is 0 / 0. The sum stays 0.
 pub fn mean_of_nothing(logits: Tensor<2>, microbatch: &Microbatch) -> Loss {
     let targets = &microbatch.targets;
-    let weights = targets.scored.clone() / targets.scored.clone().sum();
+    let weights = targets.scored().clone() / targets.scored().clone().sum();
     Loss {
-        sum: totals(logits.clone().without_autodiff(), targets, targets.scored.clone()),
+        sum: totals(logits.clone().without_autodiff(), targets, targets.scored().clone()),
         objective: totals(logits, targets, weights),
     }
 }
@@ -54,7 +54,7 @@ fn totals(logits: Tensor<2>, targets: &Targets, weights: Tensor<1>) -> Tensor<1>
 /// The kernel's twin in stock operations: `loss[t] = logsumexp(logits[t]) - logits[t][label[t]]`. Positions that are not scored hold
 /// the loss of label 0, weighted by 0.
 pub fn reference(logits: Tensor<2>, targets: &Targets, weights: Tensor<1>) -> Tensor<1> {
-    let labels = targets.labels.clone().unsqueeze_dim::<2>(1);
+    let labels = targets.labels().clone().unsqueeze_dim::<2>(1);
     let per_token = -activation::log_softmax(logits, 1).gather(1, labels).squeeze_dim::<1>(1);
-    Tensor::cat(vec![(per_token * weights).sum(), targets.scored.clone().sum()], 0)
+    Tensor::cat(vec![(per_token * weights).sum(), targets.scored().clone().sum()], 0)
 }

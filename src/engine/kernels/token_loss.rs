@@ -22,7 +22,7 @@ use crate::engine::microbatch::Targets;
 /// `[sum of weight x loss, count of scored positions]` of `logits`, positions x vocabulary. Weights are above 0 exactly
 /// where a position is scored. Differentiable in the logits; call `backward` on it as it is, since the count has no slope.
 pub fn totals(logits: Tensor<2>, targets: &Targets, weights: Tensor<1>) -> Tensor<1> {
-    let labels = targets.labels.clone().into_dispatch();
+    let labels = targets.labels().clone().into_dispatch();
     Tensor::from_dispatch(Dispatch::loss_totals(
         logits.into_dispatch(),
         labels,

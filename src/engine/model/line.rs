@@ -13,9 +13,9 @@ pub struct LineShape {
 }
 
 pub(super) fn logits(leaves: &mut Leaves, inputs: &Inputs) -> Tensor<2> {
-    let [rows, width] = inputs.tokens.dims();
+    let [rows, width] = inputs.shape();
     inputs
-        .tokens
+        .tokens()
         .clone()
         .reshape([rows * width, 1])
         .float()

@@ -11,9 +11,9 @@ use super::{
 use crate::{batch::oracle::MlpShape, engine::microbatch::Inputs};
 
 pub(super) fn logits(shape: MlpShape, leaves: &mut Leaves, inputs: &Inputs, mode: &mut Mode) -> Tensor<2> {
-    let [rows, width] = inputs.tokens.dims();
+    let [rows, width] = inputs.shape();
     let embed = leaves.next();
-    let x = embed.select(0, inputs.tokens.clone().reshape([rows * width]));
+    let x = embed.select(0, inputs.tokens().clone().reshape([rows * width]));
     let mut hidden = mode.layer(layers::affine(x, leaves.next(), leaves.next(), Layout::ByOutput));
     if shape.batch_norm {
         let (normed, statistics) = batch_norm(hidden, leaves.next(), leaves.next(), &inputs.real);

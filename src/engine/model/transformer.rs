@@ -10,10 +10,10 @@ use super::{
 use crate::{batch::oracle::TransformerShape, engine::microbatch::Inputs};
 
 pub(super) fn logits(shape: TransformerShape, leaves: &mut Leaves, inputs: &Inputs, mode: &mut Mode) -> Tensor<2> {
-    let [rows, columns] = inputs.tokens.dims();
+    let [rows, columns] = inputs.shape();
     let (words, places) = (leaves.next(), leaves.next());
     let words = words
-        .select(0, inputs.tokens.clone().reshape([rows * columns]))
+        .select(0, inputs.tokens().clone().reshape([rows * columns]))
         .reshape([rows, columns, shape.width]);
     let places = places.slice([0..columns, 0..shape.width]).unsqueeze::<3>();
     let mut x = (words + places).reshape([rows * columns, shape.width]);
@@ -29,7 +29,7 @@ pub(super) fn logits(shape: TransformerShape, leaves: &mut Leaves, inputs: &Inpu
         x = x + mode.dropout(down);
     }
     let normed = layer_norm(x, leaves, mode);
-    let nothing = Tensor::zeros([1, shape.vocab], &inputs.tokens.device());
+    let nothing = Tensor::zeros([1, shape.vocab], &inputs.tokens().device());
     mode.layer(layers::affine(normed, leaves.next(), nothing, Layout::ByInput))
 }
 

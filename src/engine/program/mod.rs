@@ -191,6 +191,8 @@ pub struct Style {
     pub weights_at_end: bool,
     /// Whether a backward can also give the gradient with each row's share times a number of its own.
     pub weighs_rows: bool,
+    /// Whether tokens and masks of a group are sent in one piece: where sending is what takes time, and memory is not counted byte by byte.
+    pub uploads_together: bool,
 }
 
 /// The list, and the memory that it works in.

@@ -12,7 +12,7 @@ use burn::{
 
 use super::{Kept, Style, Tape, Workspace};
 use crate::{
-    batch::TokenWeights,
+    batch::{PaddedBatch, TokenWeights},
     engine::{
         Device,
         microbatch::{Microbatch, to_f32},
@@ -32,7 +32,7 @@ pub struct Recorded {
 /// What a list reads beside parameters: one entry a position.
 #[derive(Clone)]
 struct Batch {
-    tokens: Tensor<2, burn::tensor::Int>,
+    tokens: Tensor<1, burn::tensor::Int>,
     labels: Tensor<1, burn::tensor::Int>,
     scored: Tensor<1>,
     weights: Tensor<1>,
@@ -46,6 +46,7 @@ fn style_of(device: &Device) -> Option<Style> {
             kept: Kept::Probabilities,
             weights_at_end: false,
             weighs_rows: true,
+            uploads_together: false,
         });
     }
     #[cfg(feature = "gpu")]
@@ -54,6 +55,7 @@ fn style_of(device: &Device) -> Option<Style> {
             kept: Kept::LogSumExp,
             weights_at_end: true,
             weighs_rows: false,
+            uploads_together: true,
         });
     }
     let _ = device;
@@ -70,18 +72,22 @@ impl Recorded {
         workspace: &Workspace,
     ) -> Option<Self> {
         let style = style_of(&parameters.device())?;
-        let [rows, columns] = microbatch.inputs.tokens.dims();
+        let [rows, columns] = microbatch.inputs.shape();
         let program = workspace.program(network, rows, columns, style)?;
         #[cfg(feature = "gpu")]
         if style.weights_at_end && !super::gpu::holds(&program) {
             return None;
         }
         let tape = workspace.tape(program);
+        let listed = microbatch.listed().clone();
         let batch = Batch {
-            tokens: microbatch.inputs.tokens.clone(),
-            labels: microbatch.targets.labels.clone(),
-            scored: microbatch.targets.scored.clone(),
-            weights: microbatch.weights(weights),
+            weights: match weights {
+                TokenWeights::Uniform => listed.scored.clone(),
+                TokenWeights::ExampleMean => microbatch.weights(weights),
+            },
+            tokens: listed.tokens,
+            labels: listed.labels,
+            scored: listed.scored,
         };
         let weighted = weights != TokenWeights::Uniform;
         let totals = {
@@ -131,6 +137,12 @@ impl Recorded {
     /// Whether anything works lists off on `device`.
     pub fn runs_on(device: &Device) -> bool {
         style_of(device).is_some()
+    }
+
+    /// The microbatches of a group, whose tokens go to `device` in one piece where it likes that; `None` where it does not.
+    pub fn uploaded(device: &Device, batches: impl IntoIterator<Item = PaddedBatch>) -> Option<Vec<Microbatch>> {
+        let together = style_of(device).is_some_and(|style| style.uploads_together);
+        together.then(|| Microbatch::together(device, batches))
     }
 
     /// Whether one backward on `device` can give gradients with two kinds of weights; see [`Self::backward_both`].

@@ -9,6 +9,7 @@ use crate::{
         lane::Lane,
         memory::Ledger,
         microbatch::Microbatch,
+        program::Recorded,
         readback::{Readback, Slot},
     },
     protocol::{CellState, Fault, MicrobatchRow, Phase, Watched},
@@ -43,6 +44,8 @@ pub(super) struct Group {
     done: usize,
     /// A watched microbatch has had its forward and waits for its backward.
     halfway: bool,
+    /// The microbatches, where they were sent to the device in one piece.
+    uploaded: Vec<Microbatch>,
 }
 
 /// What a watched lane's numbers are read from.
@@ -69,6 +72,7 @@ impl Group {
             early: lanes.iter().map(|_| Early::default()).collect(),
             done: 0,
             halfway: false,
+            uploaded: Vec::new(),
         }
     }
 
@@ -112,6 +116,7 @@ impl Group {
         let replica = self.split.plan.microbatches.get(self.done).map(|k| k.facts.replica);
         if !self.halfway {
             ledger.begin(Phase::Forward, replica);
+            self.upload(device, examples, lanes);
             self.forward(device, examples, lanes);
             ledger.end();
             if watch {
@@ -190,6 +195,16 @@ impl Group {
         plan.map(|plan| (plan, &view.facts))
     }
 
+    /// Sends all microbatches ahead of the first, where the device likes that and a lane works on them.
+    fn upload(&mut self, device: &Device, examples: &[Example], lanes: &[Lane]) {
+        let worked_on = lanes.iter().any(|lane| lane.convention.pass == Pass::AsSplit);
+        if self.done == 0 && worked_on {
+            let batches = self.split.plan.microbatches.iter();
+            let batches = batches.map(|k| PaddedBatch::of(examples, &k.ids));
+            self.uploaded = Recorded::uploaded(device, batches).unwrap_or_default();
+        }
+    }
+
     fn forward(&self, device: &Device, examples: &[Example], lanes: &mut [Lane]) {
         // Each kind of lane has its own padded batch; lanes of one kind share it.
         let mut made: [Option<Microbatch>; 2] = [None, None];
@@ -197,8 +212,12 @@ impl Group {
             let Some((plan, facts)) = self.work_of(lane) else {
                 continue;
             };
-            let slot = &mut made[usize::from(lane.convention.pass == Pass::Whole)];
-            let microbatch = slot.get_or_insert_with(|| Microbatch::new(device, PaddedBatch::of(examples, &plan.ids)));
+            let ahead = self.uploaded.get(self.done);
+            let microbatch = match ahead.filter(|_| lane.convention.pass == Pass::AsSplit) {
+                Some(ahead) => ahead,
+                None => made[usize::from(lane.convention.pass == Pass::Whole)]
+                    .get_or_insert_with(|| Microbatch::new(device, PaddedBatch::of(examples, &plan.ids))),
+            };
             lane.numerics.enter_epoch(self.split.plan.epoch);
             lane.forward(plan, facts, microbatch);
         }
