@@ -25,7 +25,8 @@ use burn::tensor::{Tensor, TensorData};
 use golden::{Case, Golden, Group, Layout, number};
 use microbatch_lab::{
     batch::{
-        Convention, ConventionId, GroupFacts, IGNORE_INDEX, MicrobatchFacts, PaddedBatch, Pass, TokenWeights,
+        Convention, ConventionId, GroupFacts, GroupPlan, IGNORE_INDEX, MicrobatchFacts, PaddedBatch, Pass,
+        TokenWeights,
         convention::TABLE,
         oracle::{Contribution, combine, cosine, norm, relative_l2, token_weights},
     },
@@ -362,7 +363,8 @@ fn more_gradients_than_may_be_kept_are_refused() {
     };
     let session = Session::new(&Device::flex(), &setup, corpus(&setup)).unwrap();
     // Of the eight microbatches seven have examples of different lengths, and so a second gradient.
-    let kept = session.facts().parameters * 4 * (8 + 7);
+    // With the full batch's all of them are copied once, side by side.
+    let kept = session.facts().parameters * 4 * (8 + 7 + 1) * 2;
     assert_eq!(
         probe_now(&session, FullBatch::InOnePass),
         Err(Fault::MemoryLimit {
@@ -371,6 +373,41 @@ fn more_gradients_than_may_be_kept_are_refused() {
             group: 0
         })
     );
+}
+
+/// Weights of examples that are long and nearly alike make a gradient that is nearly the full batch's: what parts them is a small difference
+/// of large sums, unless both are brought to one size first.
+#[test]
+fn a_small_distance_is_told_as_it_is() {
+    let setup = setup(&[
+        (Key::Model, "token_mlp"),
+        (Key::Data, "two_sources"),
+        (Key::Lengths, "list"),
+        (Key::LengthList, "240,250,256,245"),
+    ]);
+    let corpus = corpus(&setup);
+    let network = Network::new(setup.model, corpus.vocabulary.size());
+    let session = Session::new(&Device::flex(), &setup, corpus.clone()).unwrap();
+    let parameters: Vec<f64> = block_on(session.parameters()).unwrap()[0]
+        .iter()
+        .map(|&x| f64::from(x))
+        .collect();
+    let plan = reference::plans(&setup, &corpus.examples, 1).pop().unwrap();
+    let of = |plan: &GroupPlan, id| {
+        let batches = plan
+            .microbatches
+            .iter()
+            .map(|k| PaddedBatch::of(&corpus.examples, &k.ids));
+        let batches: Vec<PaddedBatch> = batches.collect();
+        expected(&network, &parameters, Convention::of(id), &plan.facts(), &batches).gradient
+    };
+    let full = of(&plan.whole(&corpus.examples), ConventionId::FullBatch);
+    let exact = relative_l2(&of(&plan, ConventionId::ExampleMean), &full);
+    assert!(exact < 0.05, "nearly alike: {exact}");
+    for full_batch in [FullBatch::AsSum, FullBatch::InOnePass] {
+        let ours = row(&probe_now(&session, full_batch).unwrap(), ConventionId::ExampleMean).relative_l2;
+        assert!((ours - exact).abs() <= 1e-3 * exact, "{ours} against {exact}");
+    }
 }
 
 /// A convention that multiplied microbatches differently would need each microbatch's own weighted gradient; none of the table's does.
@@ -463,5 +500,19 @@ fn the_probe_foretells_lanes_with_dropout_batch_norm_and_half_precision() {
             .unwrap();
         let parts = !probe::rows_apart(&setup);
         assert_eq!(full.relative_l2 > 1e-3, parts, "{changes:?}: {}", full.relative_l2);
+        assert_eq!(report.full_batch, FullBatch::InOnePass);
+        // Where rows see each other the full batch is no sum, and is computed in one pass even where a sum was asked for.
+        let (as_sum, _) = {
+            let session = Session::new(&Device::flex(), &setup, corpus(&setup)).unwrap();
+            (probe_now(&session, FullBatch::AsSum).unwrap(), session)
+        };
+        let expected = if parts { FullBatch::InOnePass } else { FullBatch::AsSum };
+        assert_eq!(as_sum.full_batch, expected, "{changes:?}");
+        for (ours, one_pass) in as_sum.rows.iter().zip(&report.rows) {
+            let of = format!("{changes:?}, {:?}", ours.convention);
+            close(&of, ours.gradient_norm, one_pass.gradient_norm, room);
+            close(&of, ours.relative_l2, one_pass.relative_l2, room);
+            close(&of, ours.loss, one_pass.loss, 0.0);
+        }
     }
 }

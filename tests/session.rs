@@ -69,8 +69,8 @@ fn warming_up_counts_to_its_end() {
     while let Some(Preparation::CompilingKernels { done, total }) = block_on(warm_up.step()).unwrap() {
         seen.push((done, total));
     }
-    // A microbatch on each of two replicas, a forward and a backward each, and the update.
-    assert_eq!(seen, (1..=5).map(|done| (done, 5)).collect::<Vec<_>>());
+    // Two microbatches on each of two replicas, a forward and a backward each, and the update.
+    assert_eq!(seen, (1..=9).map(|done| (done, 9)).collect::<Vec<_>>());
     assert_eq!(block_on(warm_up.step()).unwrap(), None);
 }
 

@@ -39,8 +39,9 @@ use bench::{Bench, assert_near};
 use golden::{Golden, Network};
 use microbatch_lab::{
     batch::{dropout::by_example, oracle::Numerics},
-    engine::{self, Device, Session, WarmUp, kernels, loss},
-    setup::{Key, Preset, parse::parse},
+    engine::{self, Advance, Device, Session, WarmUp, kernels, loss},
+    protocol::FullBatch,
+    setup::{Key, Named, Preset, parse::parse},
 };
 use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
 use web_time::Instant;
@@ -240,6 +241,45 @@ async fn the_same_setup_gives_the_same_bits() {
             runs.push((lanes, session.parameters().await.expect("read")));
         }
         assert_eq!(runs[0], runs[1], "{model}");
+    }
+}
+
+/// What the CPU device has loops for is here done by burn's operations, and by a backward of its own for token weights.
+#[wasm_bindgen_test]
+async fn the_probe_foretells_the_lanes() {
+    let device = device().await;
+    let lanes = "token_weighted,full_batch,mean_of_means,example_mean";
+    for model in ["token_mlp", "transformer"] {
+        let setup = short_run::setup(&[(Key::Model, model), (Key::Lanes, lanes), (Key::Lengths, "two_humped")]);
+        let mut session = Session::new(&device, &setup, short_run::corpus(&setup)).expect("a session");
+        let as_sum = session.probe(FullBatch::AsSum).await.expect("computed");
+        let one_pass = session.probe(FullBatch::InOnePass).await.expect("computed");
+        assert_eq!(
+            (as_sum.full_batch, one_pass.full_batch),
+            (FullBatch::AsSum, FullBatch::InOnePass)
+        );
+        assert_eq!(as_sum.backwards + 1, one_pass.backwards);
+        let close =
+            |what: &str, a: f64, b: f64| assert!((a - b).abs() <= 1e-4 * (1.0 + b.abs()), "{model}, {what}: {a}, {b}");
+        for (sum, pass) in as_sum.rows.iter().zip(&one_pass.rows) {
+            let of = sum.convention.name();
+            close(of, sum.gradient_norm, pass.gradient_norm);
+            close(of, sum.relative_l2, pass.relative_l2);
+            close(of, sum.loss, pass.loss);
+        }
+        let ended = loop {
+            if let Advance::Updated(row) = session.advance(false).await.expect("trained") {
+                break row;
+            }
+        };
+        for (rule, lane) in setup.lanes.iter().zip(&ended.lanes) {
+            let row = as_sum
+                .rows
+                .iter()
+                .find(|row| row.convention == rule.convention)
+                .expect("all are there");
+            close(rule.convention.name(), row.gradient_norm, lane.gradient_norm);
+        }
     }
 }
 

@@ -93,6 +93,11 @@ impl Numerics {
         Mode::new(self.precision, masks, self.workspace.clone())
     }
 
+    /// Whether nothing is done beside the network's arithmetic, in f32.
+    pub fn is_plain(&self) -> bool {
+        self.precision == Precision::F32 && self.dropout.is_none() && self.running.is_empty()
+    }
+
     /// The same with working memory of its own, for work beside the run, whose own stays as it was.
     #[must_use]
     pub fn apart(&self) -> Self {

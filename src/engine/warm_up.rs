@@ -1,8 +1,8 @@
 //! Compiling a run's kernels ahead of it, piece by piece, so that a page can show progress.
 
-use super::{Advance, Device, Session, program::Recorded};
+use super::{Advance, Device, Session, model::Network, program::Recorded};
 use crate::{
-    batch::{Example, GroupPlan, IGNORE_INDEX},
+    batch::{Convention, Example, GroupPlan, IGNORE_INDEX, Pass},
     data::Corpus,
     protocol::{CellState, Fault, Fixture, Preparation},
     setup::{Precision, Setup},
@@ -13,8 +13,10 @@ const FEW: usize = 2;
 
 /// One group of the real setup, computed on throw-away state.
 ///
-/// A network's list takes the same kernels whatever the shape of a microbatch, so there one microbatch a replica is enough, of examples
-/// that are cut short. Burn's operations may have other kernels for other shapes, so what they do is done in full.
+/// A network's list takes the same kernels whatever the shape of a microbatch, so there two microbatches a replica are enough, of examples
+/// that are cut short: the second adds to what the first left. Burn's operations may have other kernels for other shapes, so what they do
+/// is done in full. What only a microbatch without anything scored or a later one needs (a mean over nothing, an injected infinity) is
+/// compiled when it comes.
 ///
 /// ```ignore
 /// let mut warm_up = WarmUp::new(&device, &setup, &corpus)?;
@@ -30,7 +32,7 @@ impl WarmUp {
     /// Nothing is computed yet.
     pub fn new(device: &Device, setup: &Setup, corpus: &Corpus) -> Result<Self, Fault> {
         let mut corpus = corpus.clone();
-        let short = by_list(device, setup);
+        let short = by_list(device, setup, corpus.vocabulary.size(), &corpus.examples);
         if short {
             corpus.examples.iter_mut().for_each(cut);
         }
@@ -39,7 +41,8 @@ impl WarmUp {
 
     /// The same for a run whose examples and first parameters are given.
     pub fn of_fixture(device: &Device, mut fixture: Fixture) -> Result<Self, Fault> {
-        let short = by_list(device, &fixture.setup);
+        let vocabulary = usize::try_from(fixture.vocabulary).unwrap_or(usize::MAX);
+        let short = by_list(device, &fixture.setup, vocabulary, &fixture.examples);
         if short {
             fixture.examples.iter_mut().for_each(cut);
         }
@@ -91,10 +94,23 @@ impl WarmUp {
     }
 }
 
-/// Whether the lanes of `setup` are worked off by their network's list.
-fn by_list(device: &Device, setup: &Setup) -> bool {
+/// Whether all that the lanes of `setup` do is worked off by their network's list: nothing else is asked for, and the device can hold the
+/// largest microbatch there may be.
+fn by_list(device: &Device, setup: &Setup, vocabulary: usize, examples: &[Example]) -> bool {
     let plain = setup.precision == Precision::F32 && setup.dropout.is_none() && setup.batch_norm.is_none();
-    plain && Recorded::runs_on(device)
+    let split = setup.split;
+    let [m, a, d] = [split.microbatch, split.accumulation, split.replicas].map(|count| count.get() as usize);
+    let whole = setup
+        .lanes
+        .iter()
+        .any(|lane| Convention::of(lane.convention).pass == Pass::Whole);
+    let rows = if whole {
+        m.saturating_mul(a).saturating_mul(d)
+    } else {
+        m
+    };
+    let longest = examples.iter().map(Example::length).max().unwrap_or(1);
+    plain && Recorded::takes(device, &Network::of(setup, vocabulary), rows, longest.max(1))
 }
 
 /// Leaves a few tokens, each of them scored if any was: an example without anything to learn stays one.

@@ -12,8 +12,9 @@ use crate::{
     halves::{LATER, PAGE},
 };
 
-/// The most that the first paint may fetch, in bytes of brotli (see docs/adr/012-small-page.md).
-const FIRST_PAINT: usize = 350_000;
+/// The most that the first paint may fetch, in bytes of brotli: what is reached (see docs/adr/012-small-page.md), and a percent, so that a
+/// part that comes back from the second half does not go unseen. 350 000 was the aim.
+const FIRST_PAINT: usize = 333_000;
 
 /// What the first paint of the site in `folder` fetches, against its bound. An error where it is over, and where it was not measured.
 pub fn check(folder: &Path) -> Result<(), String> {
@@ -88,7 +89,7 @@ pub fn report(folder: &Path) -> Result<(), String> {
 }
 
 /// Whether a file is fetched before the page is seen: all but the workers with what starts them, and the page's second half.
-fn in_first_paint(name: &str) -> bool {
+pub(crate) fn in_first_paint(name: &str) -> bool {
     let second_half = name.starts_with(PAGE) && name.ends_with(LATER);
     !second_half && !of_worker(name)
 }

@@ -5,7 +5,7 @@ use burn::tensor::{Tensor, TensorData};
 use crate::{batch::GroupFacts, engine::microbatch::to_f32};
 
 /// So many gradients stand in one matrix at a time: enough for a product to be worth its launch, few enough to copy.
-const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 
 /// One row for each list of coefficients: `sum_k coefficient_k * gradient_k`, rows x parameters. A gradient that is `None` is zero.
 pub(super) fn all(coefficients: &[Vec<f64>], gradients: &[Option<Tensor<1>>], like: &Tensor<1>) -> Tensor<2> {

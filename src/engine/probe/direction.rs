@@ -4,7 +4,9 @@
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Directions {
     /// One row of coefficients each, of which no two are multiples of each other.
-    pub(super) directions: Vec<Vec<f64>>,
+    pub(super) units: Vec<Vec<f64>>,
+    /// For each direction, which part of the gradients it is made of.
+    pub(super) parts: Vec<usize>,
     /// For each row asked for, its direction and what that is multiplied by.
     pub(super) rows: Vec<(usize, f64)>,
 }
@@ -13,30 +15,31 @@ pub(super) struct Directions {
 const SAME: f64 = 1e-12;
 
 impl Directions {
-    /// `tokens` are those of each coefficient's gradient: a direction is scaled so that all of them together count once, as they do in a
-    /// mean, and so lies near the right gradient where it can.
-    pub(super) fn of(rows: &[Vec<f64>], tokens: &[f64]) -> Self {
-        let mut directions: Vec<Vec<f64>> = Vec::new();
-        let rows = rows.iter().map(|row| {
-            let scale: f64 = row
-                .iter()
-                .zip(tokens)
-                .map(|(coefficient, n)| (coefficient * n).abs())
-                .sum();
-            let unit: Vec<f64> = if scale > 0.0 {
-                row.iter().map(|coefficient| coefficient / scale).collect()
-            } else {
-                row.clone()
-            };
-            let known = directions.iter().position(|direction| same(direction, &unit));
-            let at = known.unwrap_or_else(|| {
-                directions.push(unit);
-                directions.len() - 1
-            });
-            (at, if scale > 0.0 { scale } else { 1.0 })
-        });
-        let rows = rows.collect();
-        Self { directions, rows }
+    /// Rows come with the part of the gradients that they are made of, in the order of parts. `masses` are the weights of all tokens behind
+    /// each gradient: a direction is scaled so that all of them together count once, as they do in a mean, and so lies near the right
+    /// gradient where it can.
+    pub(super) fn of(rows: &[(usize, Vec<f64>)], masses: &[f64]) -> Self {
+        let mut units: Vec<Vec<f64>> = Vec::new();
+        let mut parts = Vec::new();
+        let mut placed = Vec::new();
+        for (part, row) in rows {
+            let counted = row.iter().zip(masses);
+            let sum: f64 = counted.map(|(coefficient, mass)| (coefficient * mass).abs()).sum();
+            // A row of zeros, or of what is no number, stays as it is.
+            let scale = if sum > 0.0 { sum } else { 1.0 };
+            let unit: Vec<f64> = row.iter().map(|coefficient| coefficient / scale).collect();
+            let known = units.iter().position(|known| same(known, &unit));
+            placed.push((known.unwrap_or(units.len()), scale));
+            if known.is_none() {
+                units.push(unit);
+                parts.push(*part);
+            }
+        }
+        Self {
+            units,
+            parts,
+            rows: placed,
+        }
     }
 }
 
@@ -60,7 +63,14 @@ mod tests {
             vec![0.1 / 7.0, 0.1 / 7.0, 0.1 / 7.0],
             vec![0.1, 0.1, 0.1 + 1e-9],
         ];
-        let Directions { directions, rows } = Directions::of(&asked, &[2.0, 3.0, 5.0]);
+        let with_parts: Vec<(usize, Vec<f64>)> =
+            asked.iter().enumerate().map(|(i, row)| (i / 3, row.clone())).collect();
+        let Directions {
+            units: directions,
+            parts,
+            rows,
+        } = Directions::of(&with_parts, &[2.0, 3.0, 5.0]);
+        assert_eq!(parts, [0, 0, 1, 1]);
         let places: Vec<usize> = rows.iter().map(|&(at, _)| at).collect();
         assert_eq!(places, [0, 0, 1, 2, 0, 3]);
         for ((at, scale), asked) in rows.into_iter().zip(&asked) {
@@ -74,7 +84,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_a_direction_of_its_own() {
-        let asked = [vec![f64::NAN, 1.0], vec![f64::NAN, 1.0], vec![f64::INFINITY, 1.0]];
-        assert_eq!(Directions::of(&asked, &[1.0, 1.0]).directions.len(), 3);
+        let asked = [vec![f64::NAN, 1.0], vec![f64::NAN, 1.0], vec![f64::INFINITY, 1.0]].map(|row| (0, row));
+        assert_eq!(Directions::of(&asked, &[1.0, 1.0]).units.len(), 3);
     }
 }

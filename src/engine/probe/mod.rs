@@ -113,10 +113,10 @@ pub async fn probe(subject: &Subject<'_>, group: &Group<'_>, number: u64) -> Res
     refuse_too_many(subject, group, number)?;
     let mut readback = Readback::default();
     let sweeps = sweeps(subject, group, &mut readback);
-    let gradients: Vec<Option<Tensor<1>>> = sweeps.iter().flat_map(Sweep::gradients).collect();
+    let gradients: Vec<Vec<Option<Tensor<1>>>> = sweeps.iter().map(Sweep::gradients).collect();
     let asked = Asked::of(&sweeps);
     let task = Task {
-        rows: &asked.directions.directions,
+        directions: &asked.directions,
         reference: asked.full.0,
         gradients: &gradients,
         group: group.facts,
@@ -185,21 +185,21 @@ struct Asked<'s, 'a> {
 
 impl<'s, 'a> Asked<'s, 'a> {
     fn of(sweeps: &'s [Sweep<'a>]) -> Self {
-        let tokens: Vec<f64> = sweeps.iter().flat_map(Sweep::tokens).collect();
+        let masses: Vec<f64> = sweeps.iter().flat_map(Sweep::masses).collect();
         let mut rows = Vec::new();
         let mut coefficients = Vec::new();
         let mut before = 0;
-        for sweep in sweeps {
-            let own = sweep.tokens().len();
+        for (part, sweep) in sweeps.iter().enumerate() {
+            let own = sweep.masses().len();
             for convention in sweep.conventions() {
-                let mut row = vec![0.0; tokens.len()];
+                let mut row = vec![0.0; masses.len()];
                 row[before..before + own].copy_from_slice(&sweep.coefficients(convention));
-                coefficients.push(row);
+                coefficients.push((part, row));
                 rows.push((convention, sweep));
             }
             before += own;
         }
-        let directions = Directions::of(&coefficients, &tokens);
+        let directions = Directions::of(&coefficients, &masses);
         let full = rows.iter().position(|(row, _)| row.id == ConventionId::FullBatch);
         let full = full.map_or((0, 1.0), |at| directions.rows[at]);
         Self { rows, directions, full }
@@ -214,7 +214,8 @@ impl<'s, 'a> Asked<'s, 'a> {
 fn refuse_too_many(subject: &Subject<'_>, group: &Group<'_>, number: u64) -> Result<(), Fault> {
     let [parameters] = subject.parameters.dims();
     let each = (parameters as u64).saturating_mul(size_of::<f32>() as u64);
-    let kept = each.saturating_mul(sweep::kept(subject, group, OTHER_WEIGHTS) as u64);
+    let gradients = sweep::kept(subject, group, OTHER_WEIGHTS);
+    let kept = each.saturating_mul((gradients + sums::copied(subject.device, gradients)) as u64);
     if kept > subject.memory_limit {
         return Err(Fault::MemoryLimit {
             in_use: kept,

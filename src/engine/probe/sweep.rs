@@ -7,7 +7,9 @@ use super::{
     weights::{Inside, by_row, joined},
 };
 use crate::{
-    batch::{Convention, GroupFacts, MicrobatchFacts, PaddedBatch, Pass, TokenWeights, convention::TABLE},
+    batch::{
+        Convention, GroupFacts, IGNORE_INDEX, MicrobatchFacts, PaddedBatch, Pass, TokenWeights, convention::TABLE,
+    },
     engine::{
         gradient::Forward,
         microbatch::Microbatch,
@@ -33,6 +35,8 @@ pub(super) struct Sweep<'a> {
 struct Term {
     /// The microbatch, or any of them.
     facts: MicrobatchFacts,
+    /// The weights of all its tokens together, as they are in the gradient.
+    mass: f64,
     /// What gradient and sum are multiplied by to have the weights that are meant.
     weight: f64,
     /// `None` where nothing is scored.
@@ -56,6 +60,7 @@ impl Term {
             .then(|| Forward::new(subject.network, subject.parameters, &microbatch, weights, &mut mode));
         Self {
             facts,
+            mass: mass(weights, batch),
             weight: 1.0,
             sum: forward.as_ref().map(|forward| readback.add(&forward.weighted_sum())),
             gradient: forward.map(Forward::backward),
@@ -83,26 +88,43 @@ impl Term {
         *numerics = drawing;
         let [plain_sum, weighted_sum] = [forward.loss_sum(), forward.weighted_sum()].map(|sum| readback.add(&sum));
         let [plain, weighted] = forward.backward_both(&by_row(weights, batch));
-        let term = |gradient, sum| Self {
+        let term = |weights, gradient, sum| Self {
             facts,
+            mass: mass(weights, batch),
             weight: 1.0,
             gradient: Some(gradient),
             sum: Some(sum),
         };
-        Some((term(plain, plain_sum), term(weighted, weighted_sum)))
+        Some((
+            term(TokenWeights::Uniform, plain, plain_sum),
+            term(weights, weighted, weighted_sum),
+        ))
     }
 }
 
-/// Whether one backward is to give a microbatch with two kinds of weights, as far as its device and its tokens go.
+/// Whether one backward is to give a microbatch with two kinds of weights.
 fn gives_both(subject: &Subject<'_>, batch: &PaddedBatch, weights: TokenWeights) -> bool {
-    let possible = subject.rows_apart && Recorded::weighs_rows(subject.device);
+    let possible = subject.rows_apart && subject.split.is_plain() && Recorded::weighs_rows(subject.device);
     possible && Inside::of(weights, batch) == Inside::Mixed
 }
 
-/// Gradients that a sweep over `group` as it is split keeps at most, those beside it with `other` weights included.
+/// The weights of all tokens of `batch` together.
+fn mass(weights: TokenWeights, batch: &PaddedBatch) -> f64 {
+    by_row(weights, batch)
+        .iter()
+        .zip(batch.labels.chunks(batch.width))
+        .map(|(weight, labels)| weight * labels.iter().filter(|label| **label != IGNORE_INDEX).count() as f64)
+        .sum()
+}
+
+/// Gradients that are kept at most until all are there: those of `group` as it is split, those beside with `other` weights, and those of
+/// backwards of their own.
 pub(super) fn kept(subject: &Subject<'_>, group: &Group<'_>, other: TokenWeights) -> usize {
-    let beside = group.batches.iter().filter(|batch| gives_both(subject, batch, other));
-    group.batches.len() + beside.count()
+    let mixed = |batch: &&PaddedBatch| Inside::of(other, batch) == Inside::Mixed;
+    let mixed = group.batches.iter().filter(mixed).count();
+    let together = subject.rows_apart && !(subject.split.is_plain() && Recorded::weighs_rows(subject.device));
+    let others = if together { mixed.min(1) } else { mixed };
+    group.batches.len() + others + usize::from(group.whole.is_some())
 }
 
 impl<'a> Sweep<'a> {
@@ -222,9 +244,9 @@ impl<'a> Sweep<'a> {
         of_kind(&self.passes, self.weights)
     }
 
-    /// Supervised tokens that stand behind each of these gradients.
-    pub(super) fn tokens(&self) -> Vec<f64> {
-        self.terms.iter().map(|term| term.facts.supervised as f64).collect()
+    /// The weights of all tokens that stand behind each of these gradients.
+    pub(super) fn masses(&self) -> Vec<f64> {
+        self.terms.iter().map(|term| term.mass).collect()
     }
 
     /// What `convention` multiplies each of these gradients by, the mean over replicas included.

@@ -41,6 +41,7 @@ pub(super) fn ask(task: &Task<'_>, readback: &mut Readback) -> Option<Walked> {
     let there: Vec<(usize, &Tensor<1>)> = task
         .gradients
         .iter()
+        .flatten()
         .enumerate()
         .filter_map(|(k, gradient)| Some((k, gradient.as_ref()?)))
         .collect();
@@ -60,7 +61,7 @@ pub(super) fn ask(task: &Task<'_>, readback: &mut Readback) -> Option<Walked> {
     };
     let walk = Walk {
         length: task.parameters.dims()[0],
-        rows: task.rows.iter().map(row).collect(),
+        rows: task.directions.units.iter().map(row).collect(),
         reference: task.reference,
         replicas: (0..task.group.replicas).map(of_replica).collect(),
     };

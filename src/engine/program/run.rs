@@ -2,6 +2,8 @@
 //! come out; the graph of burn's autodiff has no part in it, since the list has its own backward.
 #![expect(clippy::too_many_arguments, reason = "a backend extension takes tensors one by one")]
 
+use std::sync::Arc;
+
 use burn::{
     backend::{
         Backend, Dispatch, backend_extension,
@@ -10,7 +12,7 @@ use burn::{
     tensor::Tensor,
 };
 
-use super::{Kept, Style, Tape, Workspace};
+use super::{Kept, Program, Style, Tape, Workspace};
 use crate::{
     batch::{PaddedBatch, TokenWeights},
     engine::{
@@ -62,6 +64,16 @@ fn style_of(device: &Device) -> Option<Style> {
     None
 }
 
+/// Whether there is memory for a list in one piece.
+fn held(program: &Arc<Program>, style: Style) -> bool {
+    #[cfg(feature = "gpu")]
+    if style.weights_at_end {
+        return super::gpu::holds(program);
+    }
+    let _ = (program, style);
+    true
+}
+
 impl Recorded {
     /// The forward of `microbatch` at `parameters`; `None` where network or device has no list.
     pub fn forward(
@@ -74,8 +86,7 @@ impl Recorded {
         let style = style_of(&parameters.device())?;
         let [rows, columns] = microbatch.inputs.shape();
         let program = workspace.program(network, rows, columns, style)?;
-        #[cfg(feature = "gpu")]
-        if style.weights_at_end && !super::gpu::holds(&program) {
+        if !held(&program, style) {
             return None;
         }
         let tape = workspace.tape(program);
@@ -134,9 +145,13 @@ impl Recorded {
         }
     }
 
-    /// Whether anything works lists off on `device`.
-    pub fn runs_on(device: &Device) -> bool {
-        style_of(device).is_some()
+    /// Whether `device` works off the list of `network` over so many rows and columns.
+    pub fn takes(device: &Device, network: &Network, rows: usize, columns: usize) -> bool {
+        let Some(style) = style_of(device) else { return false };
+        let Some(program) = Program::new(network, rows, columns, style) else {
+            return false;
+        };
+        held(&Arc::new(program), style)
     }
 
     /// The microbatches of a group, whose tokens go to `device` in one piece where it likes that; `None` where it does not.

@@ -257,12 +257,12 @@ impl Session {
         }
     }
 
-    /// Trains on the first microbatch of each replica of the first group again and again, where anything of it is scored. Before its
-    /// first group.
+    /// Trains on the first two microbatches of each replica of the first group again and again, where anything of them is scored. Before
+    /// its first group.
     pub(super) fn keep_first_microbatches(&mut self) {
         let Some(plan) = self.epochs.peek() else { return };
         let mut plan = plan.clone();
-        plan.microbatches.retain(|k| k.facts.index == 0);
+        plan.microbatches.retain(|k| k.facts.index < 2);
         if plan.supervised() > 0 {
             self.repeat(plan);
         }

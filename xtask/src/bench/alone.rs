@@ -8,7 +8,7 @@ use super::{
     json::Json,
     report::{Bound, Line, shown},
 };
-use crate::finish::WORKERS;
+use crate::{finish::WORKERS, sizes::in_first_paint};
 
 /// Lines of what the bench page measured on its own.
 pub fn measured(results: &Results) -> Vec<Line> {
@@ -146,7 +146,6 @@ pub fn downloads(site: &Path) -> Vec<Line> {
         .filter(|name| [".wasm", ".js", ".css"].iter().any(|end| name.ends_with(end)) || name == "index.html")
         .collect();
     let is_worker = |name: &str, worker: &str| name.starts_with(worker);
-    let first_paint = |name: &str| !WORKERS.iter().any(|worker| is_worker(name, worker));
     let line = |title: &str, limit: f64, wanted: &dyn Fn(&str) -> bool| {
         let chosen: Vec<&String> = names.iter().filter(|name| wanted(name)).collect();
         let sizes: Result<Vec<f64>, String> = chosen.iter().map(|name| brotli(&site.join(name))).collect();
@@ -163,7 +162,7 @@ pub fn downloads(site: &Path) -> Vec<Line> {
         }
     };
     vec![
-        line("download until first paint", 350e3, &first_paint),
+        line("download until first paint", 350e3, &in_first_paint),
         line("download of the CPU engine", 1e6, &|name| is_worker(name, WORKERS[0])),
         line("download of the WebGPU engine", 2.5e6, &|name| {
             is_worker(name, WORKERS[1])
