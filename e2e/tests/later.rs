@@ -45,7 +45,7 @@ fn what_cannot_be_fetched_says_so_and_comes_when_asked_again() {
         page.until(
             "all folds hold what they are for",
             SOON,
-            "return document.querySelectorAll('.fold-body').length === 6 && !document.querySelector('.later-failed') \
+            "return document.querySelectorAll('.fold-body').length === 7 && !document.querySelector('.later-failed') \
              && [...document.querySelectorAll('.fold-body')].every(body => body.innerText && !body.innerText.includes('Loading'))",
         )
         .await?;

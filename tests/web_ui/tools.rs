@@ -76,7 +76,7 @@ fn asked(page: &Mounted, is: impl Fn(&Command) -> bool) -> usize {
 #[wasm_bindgen_test]
 async fn closed_panels_hold_nothing() {
     let page = page_with(&[]).await;
-    assert!(page.all(".fold").len() >= 6 && page.all(".fold-body").is_empty());
+    assert!(page.all(".fold").len() >= 7 && page.all(".fold-body").is_empty());
     open(&page, "memory-title").await;
     assert_eq!(page.all(".fold-body").len(), 1);
     says(&page, "memory-title", &["Nothing is measured"]);

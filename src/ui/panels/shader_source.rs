@@ -24,7 +24,10 @@ enum Text {
 
 /// One file of the list.
 #[component]
-pub(super) fn ShaderSource(shader: Shader) -> impl IntoView {
+pub fn ShaderSource(
+    /// Which.
+    shader: Shader,
+) -> impl IntoView {
     let store = use_store();
     let Shader { file, about, twin } = shader;
     let id = id_of(file);

@@ -6,7 +6,7 @@ use crate::ui::{parts::field::Words, text::td_string};
 
 /// What the numbers of a shader are compared with, as a path in this crate.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Twin {
+pub enum Twin {
     /// This function computes the same.
     Value(&'static str),
     /// The gradient of this function is the same.
@@ -17,7 +17,7 @@ pub(super) enum Twin {
 
 /// One file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shader {
+pub struct Shader {
     /// Its path in `shaders/`.
     pub file: &'static str,
     /// What it does.
@@ -27,7 +27,7 @@ pub(super) struct Shader {
 }
 
 /// A network's list of operations, in the order of forward and backward.
-pub(super) const PROGRAM: &[Shader] = &[
+pub const PROGRAM: &[Shader] = &[
     Shader {
         file: "program/pack.wgsl",
         about: |l| td_string!(l, shader.list_pack),
@@ -86,7 +86,7 @@ pub(super) const PROGRAM: &[Shader] = &[
 ];
 
 /// Layers, loss and optimizer one by one.
-pub(super) const LAYERS: &[Shader] = &[
+pub const LAYERS: &[Shader] = &[
     Shader {
         file: "affine.wgsl",
         about: |l| td_string!(l, shader.affine),
@@ -180,7 +180,7 @@ pub(super) const LAYERS: &[Shader] = &[
 ];
 
 /// What others import.
-pub(super) const SHARED: &[Shader] = &[
+pub const SHARED: &[Shader] = &[
     Shader {
         file: "shared/erf.wgsl",
         about: |l| td_string!(l, shader.shared_erf),
