@@ -472,4 +472,7 @@ async fn a_replaced_run_keeps_its_journal() {
     settle().await;
     assert!(!disabled(&page, "Journal of run 1 (.jsonl)"));
     assert!(page.text(".journal-panel").contains("from 0 in the journal"));
+    page.type_into("Learning rate", "0.5").await;
+    let past = page.text(".past-panel li");
+    assert!(past.contains("The form now differs in Learning rate: "), "{past}");
 }
