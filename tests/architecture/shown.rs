@@ -8,7 +8,7 @@ use crate::source::{File, Is};
 pub(crate) fn told_otherwise(shaders: &[File], table: &File) -> Vec<String> {
     let mut found = Vec::new();
     let mut told = BTreeSet::new();
-    for name in texts(table).filter(|text| text.ends_with(".wgsl")) {
+    for name in texts(table).filter(|text| matches!(text.rsplit_once('.'), Some((_, "wgsl")))) {
         let path = format!("shaders/{name}");
         if !shaders.iter().any(|shader| shader.path == path) {
             found.push(format!("{}: there is no {path}", table.path));

@@ -6,7 +6,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 use web_sys::{Element, HtmlElement};
 
-use crate::harness::{Mounted, mount, rest, settle};
+use crate::harness::{Mounted, loads, mount, press, report_known_group, rest, settle};
 
 /// Puts the browser's own `fetch` back.
 struct Fetching(JsValue);
@@ -90,6 +90,13 @@ async fn a_text_that_does_not_come_can_be_asked_for_again() {
     assert_eq!(source.get_attribute("tabindex").as_deref(), Some("0"));
     let name = source.get_attribute("aria-labelledby").unwrap();
     assert_eq!(page.text(&format!("#{name}")), "gelu.wgsl");
+    // Who scrolls in it by Space must not start a run, and R there resets nothing.
+    report_known_group(page.store);
+    let before = loads(&page);
+    press(&source, "KeyR");
+    assert_eq!(loads(&page), before);
+    press(&page.one("#shader-gelu"), "KeyR");
+    assert_eq!(loads(&page), before + 1);
     page.root.remove();
 }
 
