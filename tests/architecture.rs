@@ -12,6 +12,8 @@ mod names;
 mod rooms;
 #[path = "architecture/shaders.rs"]
 mod shaders;
+#[path = "architecture/shown.rs"]
+mod shown;
 #[path = "architecture/source.rs"]
 mod source;
 #[path = "architecture/text.rs"]
@@ -111,4 +113,15 @@ fn every_shader_has_a_twin_and_a_test() {
     ];
     assert_none(&shaders::without_twin(&shaders, &hosts.concat()));
     assert_none(&shaders::without_test(&shaders, &all_under("tests", "rs")));
+}
+
+#[test]
+fn every_shader_is_told_of_on_the_page() {
+    let sources = sources();
+    let table = sources
+        .iter()
+        .find(|file| file.path == "src/ui/panels/shader_table.rs")
+        .expect("the table of the page");
+    assert_none(&shown::told_otherwise(&all_under("shaders", "wgsl"), table));
+    assert_none(&shown::held_against_nothing(table, &sources));
 }

@@ -4,6 +4,7 @@ pub mod browser;
 pub mod find;
 pub mod page;
 pub mod run;
+pub mod site;
 pub mod stage;
 
 pub use find::Name;

@@ -1,12 +1,8 @@
 //! The second half of the page does not come, and then it does; all of it in a folder of the host.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, time::Duration};
 
-use e2e::{Page, Trouble, ensure, story_in};
+use e2e::{Page, Trouble, ensure, site, story_in};
 
 const SOON: Duration = Duration::from_secs(15);
 
@@ -15,9 +11,9 @@ const MESSAGES: &str = "return [...document.querySelectorAll('.later-failed p')]
 
 #[test]
 fn what_cannot_be_fetched_says_so_and_comes_when_asked_again() {
-    let (site, folder) = site();
-    story_in("8-later", &site, async |page| {
-        let second = second_half(&folder)?;
+    let (host, folder) = site::copied("later").unwrap_or_else(|trouble| panic!("the site cannot be copied: {trouble}"));
+    story_in("8-later", &host, async |page| {
+        let second = site::entry(&folder, |name| name.ends_with(xtask::halves::LATER))?;
         let kept = fs::read(&second)?;
         fs::remove_file(&second)?;
         page.open("lab/index.html#v=1&budget=20000").await?;
@@ -45,7 +41,7 @@ fn what_cannot_be_fetched_says_so_and_comes_when_asked_again() {
         page.until(
             "all folds hold what they are for",
             SOON,
-            "return document.querySelectorAll('.fold-body').length === 6 && !document.querySelector('.later-failed') \
+            "return document.querySelectorAll('.fold-body').length === 7 && !document.querySelector('.later-failed') \
              && [...document.querySelectorAll('.fold-body')].every(body => body.innerText && !body.innerText.includes('Loading'))",
         )
         .await?;
@@ -62,34 +58,4 @@ async fn said(page: &Page, part: &str) -> Result<(), Trouble> {
         "no word of what to do: {said}"
     );
     Ok(())
-}
-
-/// A copy of the built site in a folder of a host that has another page at its root.
-fn site() -> (PathBuf, PathBuf) {
-    let site = xtask::root().join("target").join("e2e").join("later");
-    let folder = site.join("lab");
-    fs::remove_dir_all(&site).ok();
-    copy(&xtask::dist(), &folder).unwrap_or_else(|trouble| panic!("the site cannot be copied: {trouble}"));
-    fs::write(site.join("index.html"), "<!doctype html><title>Another page</title>").unwrap_or_default();
-    (site, folder)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), Trouble> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
-}
-
-fn second_half(folder: &Path) -> Result<PathBuf, Trouble> {
-    let paths = fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut second = paths.filter(|path| path.to_string_lossy().ends_with(xtask::halves::LATER));
-    Ok(second.next().ok_or("the page was not cut in two")?)
 }

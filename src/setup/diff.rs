@@ -3,7 +3,7 @@
 use super::{Draft, Key, Setup, matters::matters};
 
 /// One field that differs. A side on which the field has no effect has no text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Change {
     /// The field.
     pub key: Key,

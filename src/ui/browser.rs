@@ -5,7 +5,8 @@ use std::time::Duration;
 use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
-use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Url};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Response, Url};
 
 /// The part of the address after `#`, without it.
 pub(crate) fn hash() -> String {
@@ -69,9 +70,24 @@ pub(crate) async fn copy(text: &str) -> bool {
         return false;
     };
     match promise.dyn_into::<js_sys::Promise>() {
-        Ok(promise) => wasm_bindgen_futures::JsFuture::from(promise).await.is_ok(),
+        Ok(promise) => JsFuture::from(promise).await.is_ok(),
         Err(_) => false,
     }
+}
+
+/// What the document says of `name` in a `<meta>`.
+pub(crate) fn named(name: &str) -> Option<String> {
+    let meta = document().query_selector(&format!("meta[name={name}]")).ok().flatten();
+    meta?.get_attribute("content")
+}
+
+/// The text of the file at `address`, relative to the document; `None` where it cannot be had.
+pub(crate) async fn text_of(address: &str) -> Option<String> {
+    let response = JsFuture::from(window().fetch_with_str(address)).await.ok()?;
+    let response = response.dyn_into::<Response>().ok().filter(Response::ok)?;
+    let text = JsFuture::from(response.text().ok()?).await.ok()?.as_string()?;
+    // A host may give a page of its own for what it has not; no text that is asked for begins like one.
+    (!text.starts_with('<')).then_some(text)
 }
 
 /// Remembers `text` under `name` for the next visit.

@@ -3,6 +3,7 @@
 use microbatch_lab::{
     lab::{Lab, Language, Msg, msg::Effect},
     setup::{Draft, Key},
+    ui::{text::Locale, words::fields::label as label_of},
 };
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -73,6 +74,15 @@ async fn every_setting_has_a_field() {
         .filter(|name| page.all(&format!("[id='field-{name}']")).is_empty())
         .collect();
     assert_eq!(missing, Vec::<&str>::new());
+    // Earlier runs are told apart by the same labels.
+    for (language, locale) in [(Language::English, Locale::en), (Language::Russian, Locale::ru)] {
+        page.store.dispatch(Msg::Language(language));
+        settle().await;
+        for &key in Key::ALL.iter().filter(|key| !own.contains(key)) {
+            let label = page.text(&format!("label[for='field-{}']", key.name()));
+            assert_eq!(label, label_of(locale, key));
+        }
+    }
 }
 
 #[wasm_bindgen_test]

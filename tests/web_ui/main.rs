@@ -8,6 +8,7 @@ mod lanes;
 mod later;
 mod plurals;
 mod results;
+mod shaders;
 mod tools;
 
 use wasm_bindgen_test::wasm_bindgen_test_configure;

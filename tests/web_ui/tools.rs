@@ -76,7 +76,7 @@ fn asked(page: &Mounted, is: impl Fn(&Command) -> bool) -> usize {
 #[wasm_bindgen_test]
 async fn closed_panels_hold_nothing() {
     let page = page_with(&[]).await;
-    assert!(page.all(".fold").len() >= 6 && page.all(".fold-body").is_empty());
+    assert!(page.all(".fold").len() >= 7 && page.all(".fold-body").is_empty());
     open(&page, "memory-title").await;
     assert_eq!(page.all(".fold-body").len(), 1);
     says(&page, "memory-title", &["Nothing is measured"]);
@@ -472,4 +472,7 @@ async fn a_replaced_run_keeps_its_journal() {
     settle().await;
     assert!(!disabled(&page, "Journal of run 1 (.jsonl)"));
     assert!(page.text(".journal-panel").contains("from 0 in the journal"));
+    page.type_into("Learning rate", "0.5").await;
+    let past = page.text(".past-panel li");
+    assert!(past.contains("The form now differs in Learning rate: "), "{past}");
 }

@@ -1,5 +1,5 @@
 //! The last step of every build by trunk, called as its post_build hook: cuts the page in two, checks the wasm files by the names in them,
-//! takes those names away, and gives page and workers file names that carry a hash of their content.
+//! takes those names away, and gives page, workers and the shaders that the page shows names that carry a hash of their content.
 //!
 //! A browser may then keep them for ever, and never runs the worker, or the second half, of one build with the page of another.
 
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{halves, wasm};
+use crate::{halves, sources, wasm};
 
 /// The worker binaries, as `web/index.html` names them.
 pub const WORKERS: [&str; 2] = ["worker_cpu", "worker_gpu"];
@@ -24,6 +24,7 @@ pub fn from_trunk() -> Result<(), String> {
     halves::cut(&staging)?;
     check(&staging)?;
     hash_names(&staging, halves::PAGE, &halves::SUFFIXES)?;
+    sources::hash_folder(&staging)?;
     WORKERS
         .iter()
         .try_for_each(|worker| hash_names(&staging, worker, &WORKER_SUFFIXES))

@@ -12,6 +12,7 @@ pub mod install;
 pub mod server;
 pub mod shell;
 pub mod sizes;
+pub mod sources;
 pub mod stamp;
 pub mod tools;
 pub mod wasm;

@@ -5,7 +5,7 @@ use std::{future::Future, pin::Pin, time::Duration};
 use leptos::prelude::*;
 
 use super::{Later, Part};
-use crate::ui::{store::use_store, text::tr, turns::after_frame};
+use crate::ui::{parts::try_again::TryAgain, store::use_store, text::tr, turns::after_frame};
 
 /// Fetches the later parts; `None` where they could not be had. It can be asked again.
 pub type Fetch = fn() -> Pin<Box<dyn Future<Output = Option<Later>>>>;
@@ -115,13 +115,7 @@ pub fn part(part: Part) -> AnyView {
     let shown = Memo::new(move |_| coming.shown(place));
     let view = move || match (shown.get(), coming.stand.get_untracked()) {
         (Shown::Here, Stand::Here(later)) => (later.draw)(part),
-        (Shown::Failed, _) => view! {
-            <div class="later-failed">
-                <p class="failed" role="status">{tr!(store, later.failed)}</p>
-                <button type="button" on:click=move |_| coming.fetch()>{tr!(store, fault.try_again)}</button>
-            </div>
-        }
-        .into_any(),
+        (Shown::Failed, _) => view! { <TryAgain on_again=Callback::new(move |()| coming.fetch()) /> }.into_any(),
         _ => view! { <p class="about">{tr!(store, later.fetching)}</p> }.into_any(),
     };
     view.into_any()

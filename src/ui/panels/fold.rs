@@ -53,7 +53,8 @@ pub fn Fold(
     }
 }
 
-fn is_open(event: &leptos::ev::Event) -> bool {
+/// Whether the element that was opened or closed is open now.
+pub(super) fn is_open(event: &leptos::ev::Event) -> bool {
     let element = event
         .target()
         .and_then(|target| target.dyn_into::<web_sys::Element>().ok());

@@ -1,4 +1,4 @@
-//! What is read: lanes, chart, grid, arithmetic, device, journal.
+//! What is read: lanes, chart, grid, arithmetic, device, journal, shaders.
 
 pub mod arithmetic;
 pub mod ask;
@@ -21,4 +21,7 @@ pub mod preflight;
 pub mod probe;
 pub mod records;
 pub mod scaler;
+pub mod shader_source;
+pub mod shader_table;
+pub mod shaders;
 pub mod share;

@@ -6,12 +6,13 @@ use super::journal::JSON_LINES;
 use crate::{
     lab::{Msg, PastRun, past::JOURNAL_BYTES},
     protocol::RunId,
-    setup::Draft,
+    setup::{Draft, diff::Change},
     ui::{
         browser, format,
         parts::lane_mark::LaneMark,
         store::{Store, use_store},
-        text::{td_string, tr},
+        text::{Locale, td_string, tr},
+        words::fields,
     },
 };
 
@@ -22,8 +23,7 @@ struct Told {
     draft: Draft,
     updates: u64,
     losses: Vec<String>,
-    /// `A: 4 → 8`, by the names that files use.
-    changes: Vec<String>,
+    changes: Vec<Change>,
     /// Whether its journal is still there.
     journal: bool,
 }
@@ -35,21 +35,12 @@ impl Told {
             .lanes
             .iter()
             .map(|lane| lane.weighted.last().copied().map_or_else(String::new, format::loss));
-        let changes = past.changes_to(now).into_iter().map(|change| {
-            let side = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
-            format!(
-                "{}: {} → {}",
-                change.key.name(),
-                side(change.before),
-                side(change.after)
-            )
-        });
         Self {
             run: past.run,
             draft: past.draft.clone(),
             updates: updates.map_or(0, |counters| counters.applied_updates),
             losses: losses.collect(),
-            changes: changes.collect(),
+            changes: past.changes_to(now),
             journal: past.journal.is_some(),
         }
     }
@@ -90,7 +81,6 @@ fn PastLine(told: Told) -> impl IntoView {
         journal,
     } = told;
     let same = changes.is_empty();
-    let changes = changes.join(", ");
     view! {
         <li>
             <strong>{move || td_string!(store.locale.get(), past.run, n = run.0).to_string()}</strong>
@@ -105,7 +95,7 @@ fn PastLine(told: Told) -> impl IntoView {
             <span class="about">
                 {move || {
                     let locale = store.locale.get();
-                    if same { td_string!(locale, past.same).to_owned() } else { format!("{} {changes}", td_string!(locale, past.differs)) }
+                    if same { td_string!(locale, past.same).to_owned() } else { format!("{} {}", td_string!(locale, past.differs), in_words(locale, &changes)) }
                 }}
             </span>
             <button type="button" hidden=same on:click=move |_| store.dispatch(Msg::Replace(draft.clone()))>
@@ -123,6 +113,17 @@ fn PastLine(told: Told) -> impl IntoView {
             }}
         </li>
     }
+}
+
+/// `Learning rate: 0.003 → 0.01`, by the names that the form uses.
+fn in_words(locale: Locale, changes: &[Change]) -> String {
+    let side = |text: &Option<String>| text.clone().unwrap_or_else(|| "–".to_owned());
+    let changes = changes.iter().map(|change| {
+        let label = fields::label(locale, change.key);
+        format!("{label}: {} → {}", side(&change.before), side(&change.after))
+    });
+    // Labels have commas of their own.
+    changes.collect::<Vec<_>>().join("; ")
 }
 
 /// The journal of an earlier run as a file.

@@ -1,10 +1,10 @@
-//! The foot of the page: the device, and what runs leave behind.
+//! The foot of the page: the device, what runs leave behind, and the shaders.
 
 use leptos::prelude::*;
 
-use super::{device::DevicePanel, journal::JournalPanel, past::PastRuns, share::SharePanel};
+use super::{device::DevicePanel, journal::JournalPanel, past::PastRuns, shaders::ShadersPanel, share::SharePanel};
 
-/// Device, journal, earlier runs, link and file.
+/// Device, journal, earlier runs, link and file, shaders.
 #[component]
 pub fn Records() -> impl IntoView {
     view! {
@@ -16,5 +16,6 @@ pub fn Records() -> impl IntoView {
                 <SharePanel />
             </div>
         </div>
+        <ShadersPanel />
     }
 }

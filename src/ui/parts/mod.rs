@@ -6,3 +6,4 @@ pub mod facts;
 pub mod field;
 pub mod lane_mark;
 pub mod section;
+pub mod try_again;
