@@ -52,8 +52,9 @@ pub struct ProbeReport {
     /// Relative L2 between the token-weighted gradient summed in the order of work and summed in reverse: what floats alone do.
     pub noise_floor: f64,
     /// Backwards it took: one a microbatch, and one of the full batch if that was computed in one pass. Where a convention weighs tokens, and
-    /// those of some microbatches do not all weigh the same: none more where a device can weigh rows in the same backward, one for all
-    /// these microbatches where it cannot, and one for each of them where a microbatch is not the sum of its rows (BatchNorm, dropout).
+    /// those of some microbatches do not all weigh the same: none more where the network's list weighs rows in the same backward (the CPU
+    /// device, without dropout and half precision), one for all these microbatches elsewhere, and one for each of them where a microbatch is
+    /// not the sum of its rows (BatchNorm, dropout that depends on the split).
     pub backwards: u64,
     /// Milliseconds it took.
     pub elapsed_ms: f64,
