@@ -10,6 +10,7 @@ use microbatch_lab::{
     },
     setup::Key,
 };
+use wasm_bindgen::JsCast;
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::harness::{Mounted, known_group, mount, report_known_group, rest, settle};
@@ -183,6 +184,20 @@ async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical
     let cells = page.all(".probe tbody tr")[2].children();
     let second = cells.item(1).and_then(|cell| cell.text_content());
     assert_eq!(second.as_deref(), Some("apart"), "the verdict stands beside the name");
+    says(&page, "probe-title", &["The full batch is the sum"]);
+    // In one pass only where that is asked for.
+    page.all(".fold .choice input")[0]
+        .clone()
+        .unchecked_into::<web_sys::HtmlElement>()
+        .click();
+    settle().await;
+    page.button(ASK).click();
+    settle().await;
+    let in_one_pass = Command::Probe {
+        run,
+        full_batch: FullBatch::InOnePass,
+    };
+    assert_eq!(asked(&page, |command| *command == in_one_pass), 1);
     assert!(!text_of(&page, "probe-title").contains("identical"));
     page.store.dispatch(Msg::Probe(FullBatch::AsSum));
     tell(
