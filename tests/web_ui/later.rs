@@ -165,3 +165,14 @@ async fn the_section_stands_in_for_a_field_that_is_being_fetched() {
     settle().await;
     assert!(focused() == page.one("details[data-fields~='rate'] > summary"));
 }
+
+#[wasm_bindgen_test]
+async fn nothing_is_said_of_a_part_that_would_be_hidden() {
+    let page = mount_with(Lab::default(), move || Coming::after_paint(NEVER));
+    settle().await;
+    let place = page.one(".lengths-file");
+    assert!(place.has_attribute("hidden") && place.text_content().unwrap().contains("Loading"));
+    page.store.dispatch(Msg::Edit(Key::Lengths, "list".to_owned()));
+    settle().await;
+    assert!(!place.has_attribute("hidden"));
+}
