@@ -4,11 +4,13 @@
 
 pub mod bench;
 pub mod build;
+pub mod cargo;
 pub mod checks;
 pub mod doctor;
 pub mod finish;
 pub mod halves;
 pub mod install;
+pub mod link;
 pub mod server;
 pub mod shell;
 pub mod sizes;
