@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask serve | test | build | bench | doctor`; `finish` is called by trunk after each build (see `Trunk.toml`).
 
+pub mod belongs;
 pub mod bench;
 pub mod build;
 pub mod cargo;
