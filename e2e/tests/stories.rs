@@ -171,6 +171,13 @@ fn a_link_restores_the_setup_and_starts_nothing() {
             "restored m {m:?} and A {a:?}"
         );
         page.until_device("cpu", LATER).await?;
+        // The numbers stand in a table that is fetched after the page is seen; without it nothing would count as 0.
+        page.until(
+            "the table of numbers",
+            SOON,
+            "return !!document.querySelector('table.compare')",
+        )
+        .await?;
         tokio::time::sleep(Duration::from_secs(3)).await;
         ensure!(page.applied().await? == 0, "opening a link trained");
         ensure!(page.state().await? != "Training", "opening a link started a run");

@@ -15,7 +15,7 @@ use super::{
     effects::Outside,
     later::{
         Part,
-        coming::{Coming, Fetch, part},
+        coming::{Coming, ComingStatus, Fetch, part},
     },
     panels::{
         arithmetic::Arithmetic, cards::LaneCards, chart::ChartPanel, communication::CommunicationPanel, fit::FitPanel,
@@ -101,6 +101,7 @@ pub fn Page(
             <Presets />
             <TransportBar />
             <Alerts />
+            <ComingStatus />
             <div class="work">
                 <aside class="settings" aria-label=tr!(store, app.settings)>
                     <Form preview=preview />

@@ -6,7 +6,7 @@ use js_sys::{Array, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Response, Url};
+use web_sys::{Blob, BlobPropertyBag, Element, HtmlAnchorElement, Response, Url};
 
 /// The part of the address after `#`, without it.
 pub(crate) fn hash() -> String {
@@ -122,12 +122,12 @@ pub(crate) fn focus_soon(id: String) {
     );
 }
 
-/// Opens whatever folds over the first thing that one of `selectors` finds, and puts the focus on it.
-pub(crate) fn reveal(selectors: &[String]) {
+/// Opens whatever folds over the first thing that one of `selectors` finds, and puts the focus on it. False where nothing is found.
+pub(crate) fn reveal(selectors: &[String]) -> bool {
     let mut found = selectors
         .iter()
         .filter_map(|one| document().query_selector(one).ok().flatten());
-    let Some(element) = found.next() else { return };
+    let Some(element) = found.next() else { return false };
     let mut fold = element.closest("details").ok().flatten();
     while let Some(details) = fold {
         // Fails for no attribute that HTML knows.
@@ -138,6 +138,49 @@ pub(crate) fn reveal(selectors: &[String]) {
     if let Ok(element) = element.dyn_into::<web_sys::HtmlElement>() {
         let _ = element.focus();
     }
+    true
+}
+
+/// Whether nothing has the focus.
+pub(crate) fn focus_lost() -> bool {
+    document()
+        .active_element()
+        .is_none_or(|e| e.tag_name().eq_ignore_ascii_case("body"))
+}
+
+/// Whether this element has the focus.
+pub(crate) fn has_focus(element: &Element) -> bool {
+    document().active_element().is_some_and(|active| active == *element)
+}
+
+/// Whether the focus is on, or in, what this selector finds.
+pub(crate) fn focus_within(selector: &str) -> bool {
+    let active = document().active_element();
+    active.is_some_and(|active| active.closest(selector).ok().flatten().is_some())
+}
+
+/// Once what takes the place of `old` is drawn, puts the focus on the first of it that can be seen, unless a person put it elsewhere.
+pub(crate) fn focus_in_place_of(old: &Element) {
+    let (before, within) = (old.previous_element_sibling(), old.parent_element());
+    set_timeout(
+        move || {
+            let mut next = match before {
+                Some(before) => before.next_element_sibling(),
+                None => within.and_then(|within| within.first_element_child()),
+            };
+            while let Some(element) = next.take_if(|_| focus_lost()) {
+                next = element.next_element_sibling();
+                if let Ok(element) = element.dyn_into::<web_sys::HtmlElement>() {
+                    // Without an index of its own most of what is drawn would take no focus.
+                    if !element.has_attribute("tabindex") {
+                        element.set_tab_index(-1);
+                    }
+                    let _ = element.focus();
+                }
+            }
+        },
+        Duration::ZERO,
+    );
 }
 
 /// Puts the focus on what the first of `selectors` finds that finds anything, if it was lost: what had it is gone once the change
@@ -145,13 +188,10 @@ pub(crate) fn reveal(selectors: &[String]) {
 pub(crate) fn keep_focus(selectors: &'static [&'static str]) {
     set_timeout(
         move || {
-            let lost = document()
-                .active_element()
-                .is_none_or(|e| e.tag_name().eq_ignore_ascii_case("body"));
             let found = selectors
                 .iter()
                 .find_map(|one| document().query_selector(one).ok().flatten());
-            let next = found.filter(|_| lost);
+            let next = found.filter(|_| focus_lost());
             if let Some(next) = next.and_then(|e| e.dyn_into::<web_sys::HtmlElement>().ok()) {
                 let _ = next.focus();
             }

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{halves, sources, wasm};
+use crate::{belongs, halves, sources, wasm};
 
 /// The worker binaries, as `web/index.html` names them.
 pub const WORKERS: [&str; 2] = ["worker_cpu", "worker_gpu"];
@@ -32,7 +32,7 @@ pub fn from_trunk() -> Result<(), String> {
 
 /// Reads every wasm file of `folder` and says what must not be in it. Good ones lose their name sections, a fifth of their size.
 fn check(folder: &Path) -> Result<(), String> {
-    let mut seen = 0;
+    let (mut seen, mut first, mut second) = (0, Vec::new(), Vec::new());
     for entry in fs::read_dir(folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))? {
         let path = entry.map_err(|e| e.to_string())?.path();
         let name = path
@@ -48,13 +48,18 @@ fn check(folder: &Path) -> Result<(), String> {
         check_names(&name, &names)?;
         let bare = wasm::without_names(&module).map_err(|e| format!("{name}: {e}"))?;
         write(&path, &bare)?;
+        if name.ends_with(halves::LATER) {
+            second = names;
+        } else if name.starts_with(halves::PAGE) {
+            first = names;
+        }
     }
     if seen < 4 {
         Err(format!(
             "expected two halves of a page and two workers, found {seen} wasm files"
         ))
     } else {
-        Ok(())
+        belongs::check(&first, &second)
     }
 }
 
@@ -86,8 +91,11 @@ fn check_names(file: &str, names: &[String]) -> Result<(), String> {
     }
 }
 
+/// Names come as they are written in Rust, and from the page's halves as the linker writes them: `4burn` in a path, `burn..` in a type.
 fn is_burn(name: &str) -> bool {
-    ["burn_", "burn::", "cubecl"].iter().any(|mark| name.contains(mark))
+    ["burn_", "burn::", "4burn", "burn..", "cubecl"]
+        .iter()
+        .any(|mark| name.contains(mark))
 }
 
 /// `worker_cpu.js`, `worker_cpu_bg.wasm` and the like become `worker_cpu-<hash>...`, in the files that name them too.
@@ -129,7 +137,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
 mod tests {
     use std::fs;
 
-    use super::{WORKER_SUFFIXES, check_names, hash_names};
+    use super::{WORKER_SUFFIXES, check_names, hash_names, is_burn};
 
     fn named(names: &[&str]) -> Vec<String> {
         names.iter().map(|&n| n.to_owned()).collect()
@@ -145,6 +153,27 @@ mod tests {
             check_names("app-1_bg.wasm", &named(&["main"])).is_err(),
             "without names there is nothing to check"
         );
+    }
+
+    #[test]
+    fn the_engine_is_known_by_either_way_to_write_a_name() {
+        for name in [
+            "burn::tensor::Tensor::new",
+            "<burn::tensor::Tensor as Clone>::clone",
+            "burn_flex::ops::matmul",
+            "_ZN4burn6tensor6Tensor3new17h0123456789abcdefE",
+            "_ZN56_$LT$burn..tensor..Tensor$u20$as$u20$core..clone..Clone$GT$5clone17h0123456789abcdefE",
+            "_ZN9burn_flex3ops6matmul17h0123456789abcdefE",
+            "_ZN12cubecl_core7compute17h0123456789abcdefE",
+        ] {
+            assert!(is_burn(name), "{name}");
+        }
+        for name in [
+            "leptos::mount::mount_to_body",
+            "_ZN14microbatch_lab2ui6panels7records19__component_records17h0123456789abcdefE",
+        ] {
+            assert!(!is_burn(name), "{name}");
+        }
     }
 
     #[test]

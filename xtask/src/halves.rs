@@ -3,14 +3,14 @@
 //! trunk has no place for this between cargo and wasm-bindgen, so what it made of the whole is replaced here: the cut is at the function
 //! that carries the mark of `wasm_split`, found by the relocations that `build.rs` asks the linker to keep.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, io::ErrorKind, path::Path};
 
 use crate::{
+    cargo,
     finish::{read, write},
-    install, root, shell,
+    install,
+    link::{self, CUT_OFF, renamed},
+    shell,
     tools::Tool,
 };
 
@@ -23,30 +23,29 @@ pub const SUFFIXES: [&str; 4] = [".js", "_bg.wasm", "_link.js", LATER];
 /// What the name of the second half ends with.
 pub const LATER: &str = "_later.wasm";
 
-/// What the tool calls the second half, by the name in `src/bin/app.rs`, and what fetches it.
-const CUT_OFF: &str = "split_later.wasm";
+/// What fetches it, as the tool calls it.
 const LINK: &str = "__wasm_split.js";
-
-/// The tool's link needs a server that knows wasm by its type. The page's first half does without, so the second does, too.
-const STREAMED: &str = "WebAssembly.instantiateStreaming(src, imports)";
-const EITHER_WAY: &str = "(async (response) => response.headers.get(\"content-type\") === \"application/wasm\" \
-     ? WebAssembly.instantiateStreaming(response, imports) \
-     : WebAssembly.instantiate(await response.arrayBuffer(), imports))(await src)";
 
 /// Replaces what trunk made of the page in `staging` by its two halves.
 pub fn cut(staging: &Path) -> Result<(), String> {
     // Who calls trunk by hand may have neither: trunk brings a wasm-bindgen of its own, beside the PATH.
     install::all(&[Tool::WasmBindgen, Tool::WasmSplit])?;
-    let (parts, bound) = (folder().join("parts"), folder().join("bound"));
-    for old in [&parts, &bound] {
-        fs::remove_dir_all(old).ok();
-    }
+    // Two trees may build into one folder at once.
+    let folder = cargo::target()?.join("halves").join(std::process::id().to_string());
+    remove(&folder)?;
+    let done = cut_in(&folder, staging);
+    // What went wrong is told first, also where the folder stays.
+    let removed = remove(&folder);
+    done.and(removed)
+}
+
+fn cut_in(folder: &Path, staging: &Path) -> Result<(), String> {
+    let (parts, bound) = (folder.join("parts"), folder.join("bound"));
     fs::create_dir_all(&parts).map_err(|e| format!("cannot make {}: {e}", parts.display()))?;
     let mut split = shell::command(&format!("wasm-split-cli --target web --out-name {PAGE}"));
-    split
-        .arg(target().join("wasm32-unknown-unknown/page/app.wasm"))
-        .arg(&parts);
+    split.arg(cargo::page()?).arg(&parts);
     shell::run("Cutting the page in two", split)?;
+    in_two(&parts)?;
     // Names as the linker wrote them: by these the second half finds what it shares with the first.
     let mut bindgen = shell::command(&format!(
         "wasm-bindgen --target web --no-typescript --keep-lld-exports --no-demangle --out-name {PAGE}"
@@ -59,14 +58,31 @@ pub fn cut(staging: &Path) -> Result<(), String> {
     replace(staging, &parts, &bound)
 }
 
-/// Where the halves are made.
-fn folder() -> PathBuf {
-    target().join("halves")
+/// An error where the tool left anything but two halves and their link: the page would ask for it, and the site would lack it.
+fn in_two(parts: &Path) -> Result<(), String> {
+    let entries = fs::read_dir(parts).map_err(|e| format!("cannot read {}: {e}", parts.display()))?;
+    let mut made: Vec<String> = entries
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .collect();
+    made.sort();
+    let mut wanted = [LINK.to_owned(), format!("{PAGE}.wasm"), CUT_OFF.to_owned()];
+    wanted.sort();
+    if made == wanted {
+        Ok(())
+    } else {
+        Err(format!(
+            "cutting the page left {}, not {}: `finish` knows one mark of `wasm_split`, in src/bin/app.rs, and no part that several share",
+            made.join(", "),
+            wanted.join(", ")
+        ))
+    }
 }
 
-/// Where cargo builds.
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+fn remove(folder: &Path) -> Result<(), String> {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(format!("cannot remove {}: {e}", folder.display())),
+        _ => Ok(()),
+    }
 }
 
 /// Takes trunk's files of the page out of `staging`, puts the halves there, and has the document name them.
@@ -86,9 +102,10 @@ fn replace(staging: &Path, parts: &Path, bound: &Path) -> Result<(), String> {
     )?;
     write(&staging.join(format!("{PAGE}.js")), script.as_bytes())?;
     let link = text(&parts.join(LINK))?;
-    let link = renamed(&link, CUT_OFF, &format!("{PAGE}{LATER}"))?;
-    let link = renamed(&link, STREAMED, EITHER_WAY)?;
-    write(&staging.join(format!("{PAGE}_link.js")), link.as_bytes())?;
+    write(
+        &staging.join(format!("{PAGE}_link.js")),
+        link::mended(&link)?.as_bytes(),
+    )?;
     write(
         &staging.join(format!("{PAGE}_bg.wasm")),
         &read(&bound.join(format!("{PAGE}_bg.wasm")))?,
@@ -129,15 +146,6 @@ fn preload_link(document: &str, whole: &str) -> Result<String, String> {
     ))
 }
 
-/// An error where there is nothing to rename: then the tool has changed.
-fn renamed(text: &str, from: &str, to: &str) -> Result<String, String> {
-    if text.contains(from) {
-        Ok(text.replace(from, to))
-    } else {
-        Err(format!("expected `{from}` in what was generated"))
-    }
-}
-
 fn text(path: &Path) -> Result<String, String> {
     String::from_utf8(read(path)?).map_err(|e| format!("{}: {e}", path.display()))
 }
@@ -146,7 +154,8 @@ fn text(path: &Path) -> Result<String, String> {
 mod tests {
     use std::fs;
 
-    use super::{CUT_OFF, LINK, SUFFIXES, preload_link, renamed, replace};
+    use super::{CUT_OFF, LINK, SUFFIXES, in_two, preload_link, remove, replace};
+    use crate::link::tests::SCRIPT;
 
     const DOCUMENT: &str =
         "<link rel=\"modulepreload\" href=\"./app-1.js\"><link rel=\"preload\" href=\"./app-1_bg.wasm\">";
@@ -166,11 +175,7 @@ mod tests {
             ),
             (&bound, "app_bg.wasm", "first"),
             (&parts, CUT_OFF, "second"),
-            (
-                &parts,
-                LINK,
-                "import { initSync } from \"./app.js\"; \"./split_later.wasm\"; (WebAssembly.instantiateStreaming(src, imports))",
-            ),
+            (&parts, LINK, SCRIPT),
         ] {
             fs::create_dir_all(folder).unwrap();
             fs::write(folder.join(file), content).unwrap();
@@ -201,7 +206,19 @@ mod tests {
     }
 
     #[test]
-    fn another_tool_is_noticed() {
-        assert!(renamed("a b", "c", "d").is_err());
+    fn a_third_part_is_noticed() {
+        let parts = std::env::temp_dir().join(format!("microbatch-lab-parts-{}", std::process::id()));
+        remove(&parts).unwrap();
+        fs::create_dir_all(&parts).unwrap();
+        for file in [LINK, "app.wasm"] {
+            fs::write(parts.join(file), "").unwrap();
+        }
+        assert!(in_two(&parts).is_err(), "the second half is missing");
+        fs::write(parts.join(CUT_OFF), "").unwrap();
+        assert_eq!(in_two(&parts), Ok(()));
+        fs::write(parts.join("chunk_0.wasm"), "").unwrap();
+        assert!(in_two(&parts).unwrap_err().contains("chunk_0.wasm"));
+        remove(&parts).unwrap();
+        assert!(!parts.exists());
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! `cargo xtask serve | test | build | bench | doctor`; `finish` is called by trunk after each build (see `Trunk.toml`).
 
+pub mod belongs;
 pub mod bench;
 pub mod build;
+pub mod cargo;
 pub mod checks;
 pub mod doctor;
 pub mod finish;
 pub mod halves;
 pub mod install;
+pub mod link;
 pub mod server;
 pub mod shell;
 pub mod sizes;

@@ -57,6 +57,20 @@ pub fn run(title: &str, mut command: Command) -> Result<(), String> {
     }
 }
 
+/// What a program prints; what it complains of is on screen. An error names the command.
+pub fn output(mut command: Command) -> Result<String, String> {
+    let line = describe(&command);
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| format!("cannot start `{line}`: {e}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("`{line}` ended with {}", output.status))
+    }
+}
+
 /// Runs with the output on screen, and adds up the test results in it.
 pub fn run_counting(title: &str, mut command: Command) -> Outcome {
     let line = describe(&command);
@@ -168,7 +182,7 @@ fn describe(command: &Command) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{command, run, run_counting, seconds, test_result};
+    use super::{command, output, run, run_counting, seconds, test_result};
 
     #[test]
     fn reads_the_results_of_cargo_and_of_the_wasm_runner() {
@@ -186,6 +200,8 @@ mod tests {
         assert!(!run_counting("no such program", command("surely-not-a-program")).ok);
         assert!(!run_counting("bad argument", command("cargo surely-not-a-command")).ok);
         assert!(run("bad argument", command("cargo surely-not-a-command")).is_err());
+        assert!(output(command("cargo surely-not-a-command")).is_err());
+        assert!(output(command("cargo --version")).unwrap().starts_with("cargo "));
     }
 
     #[test]

@@ -31,10 +31,13 @@ pub fn LengthFields(
     /// What the data comes to.
     preview: Preview,
 ) -> impl IntoView {
+    let kind = use_store().field(Key::Lengths);
     view! {
         <ChoiceField key=Key::Lengths label=|l| td_string!(l, lengths.kind) options=KINDS />
         <TextField key=Key::LengthList label=|l| td_string!(l, lengths.list_label) keyboard=Keyboard::Text />
-        {part(Part::LengthsFile)}
+        <div class="lengths-file" hidden=move || kind.with(|kind| kind != "list")>
+            {part(Part::LengthsFile)}
+        </div>
         <div class="three">
             <TextField key=Key::LengthMin label=|l| td_string!(l, lengths.min) />
             <TextField key=Key::LengthMax label=|l| td_string!(l, lengths.max) />
@@ -52,7 +55,6 @@ pub fn LengthFields(
 #[component]
 pub fn LengthsFile() -> impl IntoView {
     let store = use_store();
-    let kind = store.field(Key::Lengths);
     let list = store.field(Key::LengthList);
     let refused = RwSignal::new(None::<DataError>);
     // What was typed or read after it needs that file no more.
@@ -67,22 +69,20 @@ pub fn LengthsFile() -> impl IntoView {
         }
     };
     view! {
-        <div class="lengths-file" hidden=move || kind.with(|kind| kind != "list")>
-            <label class="file-pick">
-                <span>{tr!(store, lengths.from_file)}</span>
-                <input
-                    type="file"
-                    accept=".txt,.csv,text/plain"
-                    aria-describedby="lengths-file-error"
-                    aria-invalid=move || refused.with(Option::is_some).then_some("true")
-                    node_ref=pick
-                    on:change=picked
-                />
-            </label>
-            <p class="field-error" id="lengths-file-error" role="status">
-                {move || refused.with(|error| error.as_ref().map(|error| words::fault::data(store.locale.get(), error)))}
-            </p>
-        </div>
+        <label class="file-pick">
+            <span>{tr!(store, lengths.from_file)}</span>
+            <input
+                type="file"
+                accept=".txt,.csv,text/plain"
+                aria-describedby="lengths-file-error"
+                aria-invalid=move || refused.with(Option::is_some).then_some("true")
+                node_ref=pick
+                on:change=picked
+            />
+        </label>
+        <p class="field-error" id="lengths-file-error" role="status">
+            {move || refused.with(|error| error.as_ref().map(|error| words::fault::data(store.locale.get(), error)))}
+        </p>
     }
 }
 

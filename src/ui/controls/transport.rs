@@ -6,8 +6,8 @@ use crate::{
     lab::{DeviceState, Msg, Transport, msg::Go},
     protocol::StepBy,
     ui::{
-        browser, format,
-        parts::field::field_selectors,
+        format,
+        later::coming::Coming,
         store::{Store, use_store},
         text::{Locale, td_string, tr},
         turns::Turn,
@@ -178,9 +178,10 @@ fn Notice() -> impl IntoView {
             .errors
             .with_untracked(|errors| errors.first().map(|error| error.key))
     };
+    let coming = use_context::<Coming>();
     let go_to_first = move |_| {
-        if let Some(key) = first() {
-            browser::reveal(&field_selectors(key));
+        if let Some((coming, key)) = coming.zip(first()) {
+            coming.reveal(key);
         }
     };
     view! {

@@ -147,6 +147,20 @@ pub fn field_selectors(key: Key) -> [String; 2] {
     ]
 }
 
+/// The section that a field is in, whether the field is drawn or not; see `parts::section`.
+pub fn section_of(key: Key) -> String {
+    format!("details[data-fields~='{}']", key.name())
+}
+
+/// What stands in for a field that is not drawn: the button that asks for its part again, else its section.
+pub fn stand_in_selectors(key: Key) -> [String; 2] {
+    let section = section_of(key);
+    [
+        format!("{section} .later-failed button"),
+        format!("{section} > summary"),
+    ]
+}
+
 /// What is to be mended in a field: its own value, or what the data of the form comes to because of it.
 pub fn message_of(store: Store, key: Key) -> Memo<Option<String>> {
     let refusals = Refusals::of_page();

@@ -21,8 +21,10 @@ pub fn Section(
     let store = use_store();
     let details = NodeRef::<html::Details>::new();
     open_for(details, keys);
+    // A field can be looked for before it is drawn.
+    let names = keys.iter().map(|key| key.name()).collect::<Vec<_>>().join(" ");
     view! {
-        <details class="section" open=open node_ref=details>
+        <details class="section" open=open node_ref=details data-fields=names>
             <summary>{move || title(store.locale.get())}</summary>
             <div class="section-body">{children()}</div>
         </details>

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{build, dist, root, shell, wasm};
+use crate::{build, cargo, dist, root, shell, wasm};
 
 /// Names of the folders, and what each page's document says of its device.
 pub const PAGES: [(&str, &str); 2] = [("site-cpu", "cpu"), ("site-gpu", "webgpu")];
@@ -24,7 +24,7 @@ pub fn build() -> Result<(), String> {
         shell::command(&format!("cargo build {flags}")),
     )?;
     let bindings = folder().join("bindings");
-    let wasm = target()
+    let wasm = cargo::target()?
         .join("wasm32-unknown-unknown")
         .join("release")
         .join("bench.wasm");
@@ -34,11 +34,6 @@ pub fn build() -> Result<(), String> {
     PAGES
         .iter()
         .try_for_each(|(name, device)| assemble(&folder().join(name), device, &bindings, &dist()))
-}
-
-/// Where cargo builds.
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 fn assemble(page: &Path, device: &str, bindings: &Path, site: &Path) -> Result<(), String> {
