@@ -80,6 +80,8 @@ fn a_probe_costs_little_more_than_a_group_and_the_full_batch() {
     ];
     for changes in [&short[..], &[(Key::Model, "token_mlp")], &[(Key::Model, "transformer")]] {
         let [sum, pass, group, both] = least_times(changes);
+        // Tests optimise nothing but the kernels, so what is done around them counts for more here than in a browser, where
+        // `cargo xtask bench` holds the first of these to 1.15. One pass more than there must be would be at least another 1.
         assert!(
             sum <= 2.0 * group && pass <= 1.5 * both,
             "{changes:?}: probe {sum:.2} ms, group {group:.2} ms; both with the full batch {pass:.2} ms and {both:.2} ms"

@@ -94,9 +94,13 @@ fn shown(store: Store, file: &'static str, text: String) -> AnyView {
 /// Opens another file of the list. No `href` of this page: the address after `#` is the experiment.
 fn link(file: String) -> impl IntoView {
     let summary = format!("#{} > details > summary", id_of(&file));
+    let lead = move |_| {
+        // The entry stands in the same list; were it gone, nothing could be led to.
+        let _there = browser::reveal(std::slice::from_ref(&summary));
+    };
     view! {
         " "
-        <button type="button" class="link" on:click=move |_| browser::reveal(std::slice::from_ref(&summary))>
+        <button type="button" class="link" on:click=lead>
             <code>{file}</code>
         </button>
     }
