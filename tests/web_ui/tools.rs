@@ -173,7 +173,11 @@ async fn all_conventions_are_compared_at_a_boundary_and_none_is_called_identical
     assert_eq!(rows.len(), 3);
     let expected = [
         ["Token-weighted", "✓ right", "within the float noise floor (1.0e-7)"],
-        ["Full batch", "✓ right", "within the tolerance you set (1.0e-5)"],
+        [
+            "Full batch, as the sum",
+            "✓ right",
+            "within the tolerance you set (1.0e-5)",
+        ],
         ["Mean of microbatch means", "M / A", "apart"],
     ];
     for (row, texts) in rows.iter().zip(expected) {

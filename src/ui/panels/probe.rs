@@ -161,25 +161,33 @@ fn table(store: Store, told: Told) -> impl IntoView {
                         {head.map(|words| view! { <th scope="col">{move || words(store.locale.get())}</th> }).collect_view()}
                     </tr>
                 </thead>
-                <tbody>{rows.into_iter().map(|row| line(store, row)).collect_view()}</tbody>
+                <tbody>{rows.into_iter().map(|row| line(store, row, full_batch)).collect_view()}</tbody>
             </table>
         </div>
     }
 }
 
-fn line(store: Store, row: Row) -> impl IntoView {
+fn line(store: Store, row: Row, full_batch: FullBatch) -> impl IntoView {
     let convention = Convention::of(row.convention);
     let closeness = row.closeness;
     view! {
         <tr class:right=convention.correct>
             <th scope="row">
-                {move || names::convention(store.locale.get(), row.convention)}
+                {move || name(store.locale.get(), row.convention, full_batch)}
                 {convention.correct.then(|| view! { " " <span class="right-mark">"✓ " {tr!(store, probe.right)}</span> })}
                 <code class="formula">{convention.formula}</code>
             </th>
             <td class:off=closeness == Closeness::Apart>{move || verdict(store.locale.get(), closeness)}</td>
             {row.numbers.map(|number| view! { <td>{number}</td> }).collect_view()}
         </tr>
+    }
+}
+
+/// The full batch is called what it was: "in one pass" only where it was computed so.
+fn name(locale: Locale, convention: ConventionId, full_batch: FullBatch) -> &'static str {
+    match (convention, full_batch) {
+        (ConventionId::FullBatch, FullBatch::AsSum) => td_string!(locale, probe.full_as_sum),
+        _ => names::convention(locale, convention),
     }
 }
 
