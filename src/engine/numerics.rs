@@ -93,7 +93,12 @@ impl Numerics {
         Mode::new(self.precision, masks, self.workspace.clone())
     }
 
-    /// Whether nothing is done beside the network's arithmetic, in f32.
+    /// Whether lanes of `setup` do nothing beside the network's arithmetic, in f32.
+    pub fn are_plain(setup: &Setup) -> bool {
+        setup.precision == Precision::F32 && setup.dropout.is_none() && setup.batch_norm.is_none()
+    }
+
+    /// The same of this lane.
     pub fn is_plain(&self) -> bool {
         self.precision == Precision::F32 && self.dropout.is_none() && self.running.is_empty()
     }

@@ -1,11 +1,11 @@
 //! Compiling a run's kernels ahead of it, piece by piece, so that a page can show progress.
 
-use super::{Advance, Device, Session, model::Network, program::Recorded};
+use super::{Advance, Device, Session, model::Network, numerics::Numerics, program::Recorded};
 use crate::{
     batch::{Convention, Example, GroupPlan, IGNORE_INDEX, Pass},
     data::Corpus,
     protocol::{CellState, Fault, Fixture, Preparation},
-    setup::{Precision, Setup},
+    setup::Setup,
 };
 
 /// Tokens of an example that is there to compile kernels only.
@@ -97,7 +97,6 @@ impl WarmUp {
 /// Whether all that the lanes of `setup` do is worked off by their network's list: nothing else is asked for, and the device can hold the
 /// largest microbatch there may be.
 fn by_list(device: &Device, setup: &Setup, vocabulary: usize, examples: &[Example]) -> bool {
-    let plain = setup.precision == Precision::F32 && setup.dropout.is_none() && setup.batch_norm.is_none();
     let split = setup.split;
     let [m, a, d] = [split.microbatch, split.accumulation, split.replicas].map(|count| count.get() as usize);
     let whole = setup
@@ -110,7 +109,7 @@ fn by_list(device: &Device, setup: &Setup, vocabulary: usize, examples: &[Exampl
         m
     };
     let longest = examples.iter().map(Example::length).max().unwrap_or(1);
-    plain && Recorded::takes(device, &Network::of(setup, vocabulary), rows, longest.max(1))
+    Numerics::are_plain(setup) && Recorded::takes(device, &Network::of(setup, vocabulary), rows, longest.max(1))
 }
 
 /// Leaves a few tokens, each of them scored if any was: an example without anything to learn stays one.
